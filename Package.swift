@@ -181,7 +181,8 @@ let tests: [Target] = [
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
     name: "HostingTests",
-    dependencies: ["BrokerFaults", "ImpressionTracking", "ImpressionTrackingCore"] + testTools + everythingShared,
+    dependencies: ["BrokerFaults", "ImpressionTracking", "ImpressionTrackingCore", "Migrations"] + testTools
+      + everythingShared,
     path: "Tests/Integration/HostingTests"),
   .testTarget(
     name: "ImpressionTrackingTests",

@@ -2,12 +2,17 @@ internal import AdCore
 internal import Postgres
 internal import Runtime
 
-/// The tables that a service counts into: minutes are folded into hours, and those into days, for ever. Sums never change
-/// by it.
+/// The tables that a service counts into: minutes are folded into hours, and those into days, for ever; and all are rolled up
+/// by one dimension each. Sums never change by it.
 package struct CountTables: Sendable {
   /// Days of minutes that are made ahead.
   private static let daysAhead: Int64 = 3
+  /// Rows of minutes, packed or not, of which so many are rolled up together, or an hour after the last time. What is rolled
+  /// up costs a row of the database for each value of each dimension; what is not costs its readers.
+  private static let rolledUpMinimum: Int64 = 500
+  private static let rolledUpMaximum: Int64 = 2_000
 
+  private let schema: String
   private let minutes: String
   /// Many of their rows in one.
   private let packed: String
@@ -19,6 +24,7 @@ package struct CountTables: Sendable {
   ///   - schema: the service's.
   ///   - kind: the last part of the tables' names: `count`, or `revenue`.
   package init(_ schema: String, _ kind: String = "count", retention: Retention) {
+    self.schema = schema
     minutes = "\(schema).minute_\(kind)"
     packed = "\(schema).packed_\(kind)"
     hours = "\(schema).hour_\(kind)"
@@ -39,12 +45,26 @@ package struct CountTables: Sendable {
     }
   }
 
-  /// Folds what is old enough: in each transaction one partition's rows of one hour, or of one day.
+  /// Rolls up what is counted since the last time, where that is worth it.
+  ///
+  /// - Parameter fewest: so many rows are worth it.
+  func rollUp(
+    _ connection: PostgresConnection, fewest: Int64 = Self.rolledUpMinimum, most: Int64 = Self.rolledUpMaximum
+  ) throws(PostgresError) {
+    let sql = "SELECT public.roll_up_counts($1, $2, $3)"
+    while try connection.query(sql, [schema, fewest, most]).first?.decode(0) == true {}
+  }
+
+  /// Folds what is old enough: in each transaction some of one partition's rows of one hour, or of one day.
   func fold(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let oldestMinute = Self.beginning(of: now, daysBack: retention.minuteDays)
+    let oldestHour = Self.beginning(of: now, daysBack: retention.hourDays)
+    // What is not rolled up is not folded.
+    try rollUp(connection, fewest: 1)
+    let sql = "SELECT public.fold_rollups($1, $2, $3)"
+    while try connection.query(sql, [schema, oldestMinute.postgres, oldestHour.postgres]).first?.decode(0) == true {}
     for (source, target, unit, before) in [
-      (minutes, hours, "hour", oldestMinute), (packed, hours, "hour", oldestMinute),
-      (hours, days, "day", Self.beginning(of: now, daysBack: retention.hourDays)),
+      (minutes, hours, "hour", oldestMinute), (packed, hours, "hour", oldestMinute), (hours, days, "day", oldestHour),
     ] {
       // From where the last one was: what was deleted before that is not looked through again.
       var since: PostgresTimestamp? = Timestamp(milliseconds: 0).postgres

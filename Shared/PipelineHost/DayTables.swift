@@ -71,8 +71,9 @@ package struct DayTables: Sendable {
     try maintain(maintenance, now: now)
   }
 
-  /// Goes on maintaining them, on a thread of its own.
+  /// Goes on maintaining them, and rolling up counts, each on a thread of its own.
   func start(database: PostgresConfiguration, context: ServiceContext) {
+    Rollups(counts).start(database: database, context: context)
     let stop = StopRequest()
     let logger = context.logger.named("day-tables")
     let clock = context.clock

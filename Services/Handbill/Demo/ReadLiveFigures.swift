@@ -6,7 +6,7 @@ struct ReadLiveFigures: PostgresStatement {
   static let sql = """
     SELECT coalesce(sum(requests), 0)::bigint, coalesce(sum(fills), 0)::bigint, coalesce(sum(impressions), 0)::bigint,
       coalesce(sum(clicks), 0)::bigint
-    FROM reporting.minute WHERE NOT is_test
+    FROM reporting.by_dimension WHERE dimension = 'all' AND NOT is_test
     """
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> LiveFigures {
@@ -23,7 +23,7 @@ struct ReadLiveFigures: PostgresStatement {
 struct ReadLiveMoney: PostgresStatement {
   static let sql = """
     SELECT currency, sum(gross_nanos)::numeric(38,0), sum(developer_nanos)::numeric(38,0)
-    FROM reporting.minute WHERE NOT is_test AND currency IS NOT NULL GROUP BY currency
+    FROM reporting.by_dimension WHERE dimension = 'all' AND NOT is_test AND currency IS NOT NULL GROUP BY currency
     """
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (Currency, LiveFigures.Money) {

@@ -9,6 +9,21 @@ BEGIN
 END
 $function$;
 
+-- What counts are counted by, and what is summed, as lists of columns; and how sums are made, and added to `known` ones. Sums are
+-- what is of type bigint or numeric; everything else, but for when and where, is what they are counted by.
+CREATE OR REPLACE FUNCTION public.count_columns(counts regclass, OUT keys text, OUT sums text, OUT added text, OUT merged text)
+LANGUAGE sql STABLE AS $function$
+  SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FILTER (WHERE NOT is_sum),
+    string_agg(quote_ident(attname), ', ' ORDER BY attnum) FILTER (WHERE is_sum),
+    string_agg(format('sum(%I)', attname), ', ' ORDER BY attnum) FILTER (WHERE is_sum),
+    string_agg(format('%1$I = known.%1$I + excluded.%1$I', attname), ', ' ORDER BY attnum) FILTER (WHERE is_sum)
+  FROM (
+    SELECT attname, attnum, atttypid IN ('bigint'::regtype, 'numeric'::regtype) AS is_sum FROM pg_attribute
+    WHERE attrelid = counts AND attnum > 0 AND NOT attisdropped
+      AND attname NOT IN ('partition', 'minute', 'hour', 'dimension', 'value')
+  ) AS columns
+$function$;
+
 -- All counts of a service, each row of a minute, of an hour, or of a day: whoever reads adds up.
 DO $do$
 DECLARE
@@ -25,7 +40,7 @@ BEGIN
       string_agg(format('p.%I', attname), ', ' ORDER BY attnum),
       string_agg(format('c.%I::%s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
     INTO names, arrays, elements FROM pg_attribute
-    WHERE attrelid = format('%I.minute_%s', service, kind)::regclass AND attnum > 2 AND NOT attisdropped;
+    WHERE attrelid = format('%I.day_%s', service, kind)::regclass AND attnum > 2 AND NOT attisdropped;
     EXECUTE format($view$
       CREATE OR REPLACE VIEW %1$I.all_%2$s AS
       SELECT partition, minute, %3$s FROM %1$I.minute_%2$s
@@ -85,49 +100,48 @@ END
 $function$;
 
 -- Folds the rows, packed or not, that one partition has in the oldest unit ('hour' or 'day', UTC) of `source` from `since` on
--- and before `before`, a beginning of a day: they are deleted, and what they add up to is appended to `target`. Sums are what is
--- of type bigint or numeric; everything else is what they are counted by. Says when the unit began; null when nothing is left,
--- or somebody else folds. What comes late is another row, and folded later.
+-- and before `before`, a beginning of a day: they are deleted, and what they add up to is appended to `target`. Of very many
+-- rows the oldest: a unit may have several rows of one kind. What is not rolled up stays. Says when the
+-- unit began; null when nothing is left, or somebody else folds. What comes late is another row, and folded later.
 CREATE OR REPLACE FUNCTION public.fold_counts(
   source regclass, target regclass, unit text, since timestamptz, before timestamptz
 ) RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'
 AS $function$
 DECLARE
+  oldest timestamptz;
   first timestamptz;
+  later timestamptz;
   partition_number int;
-  keys text;
-  names text;
-  sums text;
+  columns record;
   is_packed boolean;
   rows text := 'folded';
+  condition text := 'minute >= $1 AND minute < $2';
 BEGIN
   PERFORM public.hold_service_of(source), public.hold_service_of(target);
   IF NOT pg_try_advisory_xact_lock(hashtext('fold_counts'), source::oid::int) THEN RETURN NULL; END IF;
-  EXECUTE format(
-    'SELECT minute, partition FROM %s WHERE minute >= $1 AND minute < $2 ORDER BY minute, partition LIMIT 1', source)
-    INTO first, partition_number USING since, before;
-  IF first IS NULL THEN RETURN NULL; END IF;
-  first := date_trunc(unit, first, 'UTC');
-  SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FILTER (WHERE NOT is_sum),
-    string_agg(quote_ident(attname), ', ' ORDER BY attnum) FILTER (WHERE is_sum),
-    string_agg(format('sum(%I)::%s', attname, type), ', ' ORDER BY attnum) FILTER (WHERE is_sum)
-  INTO keys, names, sums
-  FROM (
-    SELECT attname, attnum, format_type(atttypid, atttypmod) AS type,
-      atttypid IN ('bigint'::regtype, 'numeric'::regtype) AS is_sum
-    FROM pg_attribute
-    WHERE attrelid = target AND attnum > 0 AND NOT attisdropped AND attname NOT IN ('partition', 'minute')
-  ) AS columns;
+  IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = 'written_by') THEN
+    condition := condition || format(' AND written_by <= (SELECT last_transaction FROM pipeline.rollup WHERE service = %L)',
+      (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = source));
+  END IF;
+  EXECUTE format('SELECT minute, partition FROM %s WHERE %s ORDER BY minute, partition LIMIT 1', source, condition)
+    INTO oldest, partition_number USING since, before;
+  IF oldest IS NULL THEN RETURN NULL; END IF;
+  first := date_trunc(unit, oldest, 'UTC');
+  SELECT * INTO columns FROM public.count_columns(target);
   SELECT bool_or(attndims > 0) INTO is_packed FROM pg_attribute WHERE attrelid = source AND attnum > 0;
   IF is_packed THEN
-    rows := format('(SELECT c.* FROM folded, unnest(%1$s, %2$s) AS c (%1$s, %2$s)) AS counts', keys, names);
+    rows := format('(SELECT c.* FROM folded, unnest(%1$s, %2$s) AS c (%1$s, %2$s)) AS counts', columns.keys, columns.sums);
   END IF;
+  condition := condition || ' AND partition = $3';
+  later := first + CASE unit WHEN 'hour' THEN interval '1 hour' ELSE interval '24 hours' END;
+  EXECUTE format('SELECT minute FROM %s WHERE %s ORDER BY minute OFFSET $4 LIMIT 1', source, condition)
+    INTO oldest USING oldest, later, partition_number, CASE WHEN is_packed THEN 2000 ELSE 500000 END;
+  -- At least a minute's: all of one time go together.
+  later := least(later, oldest + interval '1 minute');
   EXECUTE format($sql$
-    WITH folded AS (DELETE FROM %1$s WHERE minute >= $1 AND minute < $2 AND partition = $3 RETURNING *)
+    WITH folded AS (DELETE FROM %1$s WHERE %7$s RETURNING *)
     INSERT INTO %2$s (minute, partition, %3$s, %4$s) SELECT $1, $3, %3$s, %5$s FROM %6$s GROUP BY %3$s
-  $sql$, source, target, keys, names, sums, rows)
-    USING first, first + CASE unit WHEN 'hour' THEN interval '1 hour' ELSE interval '24 hours' END,
-      partition_number;
+  $sql$, source, target, columns.keys, columns.sums, columns.added, rows, condition) USING first, later, partition_number;
   RETURN first;
 END
 $function$;

@@ -85,8 +85,10 @@ BEGIN
     ('click_tracking.rejected.reason', 'rejection_reason'), ('billing.rejected.reason', 'rejection_reason'),
     ('console.anomaly.kind', 'anomaly_kind')
   LOOP
-    -- Counts of minutes may be packed, and are folded into tables of hours and days: with the same columns.
+    -- Counts of minutes may be packed, and are folded into tables of hours and days: with the same columns. Rollups have no
+    -- dimensions as columns.
     FOREACH length IN ARRAY CASE WHEN column_name LIKE '%.minute\_%' THEN ARRAY['minute', 'packed', 'hour', 'day']
+        || CASE WHEN column_name ~ '\.(device|size)$' THEN '{}' ELSE ARRAY['rollup'] END
       ELSE ARRAY['minute'] END
     LOOP
       EXECUTE format('COMMENT ON COLUMN %s IS %L', replace(column_name, '.minute_', '.' || length || '_'),

@@ -6,16 +6,16 @@ DECLARE
   view_name text;
 BEGIN
   FOR way IN SELECT * FROM (VALUES
-    ('app', 'app', 'true', 'The app''s id.'),
-    ('campaign', 'campaign', $$campaign <> ''$$, 'The campaign''s id. Requests are those that got an ad of it.'),
-    ('ad', 'ad', $$ad <> ''$$, 'The ad''s id. Requests are those that got this ad.'),
-    ('country', 'country', 'true', 'ISO 3166 code of two letters, or unknown.'),
-    ('size', 'size', 'true', 'The current size in points, or unknown.'),
-    ('device', 'device', 'true', 'phone, pad or unknown.'),
-    ('placement', 'placement', 'true', 'The name that the app gives the banner or interstitial.'),
-    ('day', $$(minute AT TIME ZONE 'UTC')::date$$, 'true', 'Day in UTC.'),
-    ('hour', $$date_trunc('hour', minute, 'UTC')$$, 'true', 'Start of the hour, UTC.')
-  ) AS way (name, expression, condition, help)
+    ('app', 'app', 'value', 'true', 'The app''s id.'),
+    ('campaign', 'campaign', 'value', $$value <> ''$$, 'The campaign''s id. Requests are those that got an ad of it.'),
+    ('ad', 'ad', 'value', $$value <> ''$$, 'The ad''s id. Requests are those that got this ad.'),
+    ('country', 'country', 'value', 'true', 'ISO 3166 code of two letters, or unknown.'),
+    ('size', 'size', 'value', 'true', 'The current size in points, or unknown.'),
+    ('device', 'device', 'value', 'true', 'phone, pad or unknown.'),
+    ('placement', 'placement', 'value', 'true', 'The name that the app gives the banner or interstitial.'),
+    ('day', 'all', $$(hour AT TIME ZONE 'UTC')::date$$, 'true', 'Day in UTC.'),
+    ('hour', 'all', 'hour', 'true', 'Start of the hour, UTC.')
+  ) AS way (name, dimension, expression, condition, help)
   LOOP
     FOREACH is_test IN ARRAY ARRAY[false, true] LOOP
       view_name := 'by_' || way.name || CASE WHEN is_test THEN '_test' ELSE '' END;
@@ -24,7 +24,7 @@ BEGIN
         WITH chosen AS (
           SELECT %2$s AS %3$I, requests, fills, impressions, clicks, taps, error, errors, currency, gross_nanos,
             developer_nanos, network_nanos, priced_impressions
-          FROM reporting.minute WHERE is_test = %5$L AND %4$s
+          FROM reporting.by_dimension WHERE dimension = %6$L AND is_test = %5$L AND %4$s
         ), counted AS (
           SELECT %3$I, sum(requests)::bigint AS requests, sum(fills)::bigint AS fills,
             sum(impressions)::bigint AS impressions, sum(clicks)::bigint AS clicks, sum(taps)::bigint AS taps
@@ -45,7 +45,8 @@ BEGIN
           reporting.hundredths(gross, priced_impressions * 1000000::numeric) AS gross_ecpm,
           coalesce(failed.errors, '{}') AS errors, priced_impressions
         FROM counted LEFT JOIN earned USING (%3$I) LEFT JOIN failed USING (%3$I)
-        $view$, view_name, way.expression, way.name, way.condition, is_test);
+        $view$, view_name, way.expression, way.name, way.condition, is_test,
+        way.dimension);
       EXECUTE format('COMMENT ON VIEW reporting.%I IS %L', view_name,
         CASE WHEN is_test THEN 'Test' ELSE 'Live' END || ' traffic per ' || way.name
           || '. With money in several currencies there is a row for each, and the counts stand in each of them.');

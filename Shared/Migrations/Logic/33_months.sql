@@ -1,8 +1,8 @@
 -- What is paid and invoiced (B7): by developer and by advertiser, per currency and month.
 CREATE OR REPLACE VIEW reporting.developer_month AS
-SELECT developer, currency, (date_trunc('month', minute, 'UTC') AT TIME ZONE 'UTC')::date AS month,
+SELECT value AS developer, currency, (date_trunc('month', hour, 'UTC') AT TIME ZONE 'UTC')::date AS month,
   sum(developer_amount) * 0.000000001 AS amount
-FROM billing.all_revenue GROUP BY 1, 2, 3;
+FROM billing.revenue_by_dimension WHERE dimension = 'developer' GROUP BY 1, 2, 3;
 COMMENT ON VIEW reporting.developer_month IS 'What each app developer earned, per currency and month (B7).';
 COMMENT ON COLUMN reporting.developer_month.developer IS 'The developer''s id.';
 COMMENT ON COLUMN reporting.developer_month.currency IS 'ISO 4217 code.';
@@ -10,13 +10,14 @@ COMMENT ON COLUMN reporting.developer_month.month IS 'First day of the month, UT
 COMMENT ON COLUMN reporting.developer_month.amount IS 'Earned, in units of the currency.';
 
 CREATE OR REPLACE VIEW reporting.advertiser_month AS
-SELECT advertiser, campaign, currency, (date_trunc('month', minute, 'UTC') AT TIME ZONE 'UTC')::date AS month,
+SELECT (value::text[])[1] AS advertiser, (value::text[])[2] AS campaign, currency,
+  (date_trunc('month', hour, 'UTC') AT TIME ZONE 'UTC')::date AS month,
   coalesce(sum(events) FILTER (WHERE kind = vocabulary.charge_kind('impression')
     AND fate = vocabulary.charge_fate('charged')), 0)::bigint AS impressions,
   coalesce(sum(events) FILTER (WHERE kind = vocabulary.charge_kind('click')
     AND fate = vocabulary.charge_fate('charged')), 0)::bigint AS clicks,
   sum(gross) * 0.000000001 AS amount
-FROM billing.all_revenue GROUP BY 1, 2, 3, 4;
+FROM billing.revenue_by_dimension WHERE dimension = 'advertiser' GROUP BY 1, 2, 3, 4;
 COMMENT ON VIEW reporting.advertiser_month IS 'What each campaign of an advertiser cost, per currency and month (B7).';
 COMMENT ON COLUMN reporting.advertiser_month.advertiser IS 'The advertiser''s id.';
 COMMENT ON COLUMN reporting.advertiser_month.campaign IS 'The campaign''s id.';

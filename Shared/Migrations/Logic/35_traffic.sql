@@ -2,22 +2,39 @@
 -- person.
 
 -- What is told and not billed, by reason and all dimensions of reports: gross = net + these.
-CREATE OR REPLACE VIEW reporting.invalid_minute AS
-SELECT minute, is_test, app, campaign, ad, placement, country,
-  coalesce(vocabulary.ad_size_name(size), 'unknown') AS size,
-  coalesce(vocabulary.device_name(device), 'unknown') AS device, vocabulary.charge_kind_name(kind) AS kind, reason,
-  events
-FROM (
-  SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown') AS country, size, device,
-    vocabulary.charge_kind('impression') AS kind,
-    vocabulary.click_verdict_name(vocabulary.click_verdict('impossible')) AS reason, events
-  FROM impression_tracking.all_count WHERE kind = vocabulary.delivery_kind('viewedTooSoon')
-  UNION ALL
-  SELECT minute, is_test, app, campaign, ad, placement, country, size, device, vocabulary.charge_kind('click'),
-    vocabulary.click_verdict_name(verdict), events
-  FROM click_tracking.all_count
-  WHERE kind = vocabulary.tap_kind('click') AND verdict <> vocabulary.click_verdict('billable')
-) AS told;
+DO $do$
+DECLARE
+  source record;
+BEGIN
+  FOR source IN
+    SELECT 'invalid_minute' AS name, 'all_count' AS counts,
+      'minute, is_test, app, campaign, ad, placement, %s AS country, size, device' AS columns, 'country' AS country,
+      $$coalesce(nullif(country, ''), 'unknown')$$ AS known_country,
+      $$minute, is_test, app, campaign, ad, placement, country,
+        coalesce(vocabulary.ad_size_name(size), 'unknown') AS size,
+        coalesce(vocabulary.device_name(device), 'unknown') AS device$$ AS shown
+    UNION ALL
+    SELECT 'invalid_by_dimension', 'count_by_dimension', 'hour, dimension, is_test, %s AS value', 'value',
+      $$CASE dimension WHEN 'country' THEN coalesce(nullif(value, ''), 'unknown') ELSE value END$$,
+      $$hour, dimension, is_test, reporting.shown_value(dimension, value) AS value$$
+  LOOP
+    EXECUTE format($view$
+      CREATE OR REPLACE VIEW reporting.%1$I AS
+      SELECT %2$s, vocabulary.charge_kind_name(kind) AS kind, reason, events
+      FROM (
+        SELECT %3$s, vocabulary.charge_kind('impression') AS kind,
+          vocabulary.click_verdict_name(vocabulary.click_verdict('impossible')) AS reason, events
+        FROM impression_tracking.%5$I WHERE kind = vocabulary.delivery_kind('viewedTooSoon')
+        UNION ALL
+        SELECT %4$s, vocabulary.charge_kind('click'), vocabulary.click_verdict_name(verdict), events
+        FROM click_tracking.%5$I
+        WHERE kind = vocabulary.tap_kind('click') AND verdict <> vocabulary.click_verdict('billable')
+      ) AS told
+    $view$, source.name, source.shown, format(source.columns, source.known_country),
+      format(source.columns, source.country), source.counts);
+  END LOOP;
+END
+$do$;
 COMMENT ON VIEW reporting.invalid_minute IS
   'Impressions and clicks that are not billed, by reason (B8, M4 to M7): gross figures are net ones and these.';
 
@@ -28,49 +45,60 @@ BEGIN
   FOREACH name IN ARRAY ARRAY['minute', 'is_test', 'app', 'campaign', 'ad', 'placement', 'country', 'size', 'device'] LOOP
     EXECUTE format('COMMENT ON COLUMN reporting.invalid_minute.%I IS %L', name, 'As in reporting.minute.');
   END LOOP;
+  FOREACH name IN ARRAY ARRAY['hour', 'dimension', 'is_test', 'value'] LOOP
+    EXECUTE format('COMMENT ON COLUMN reporting.invalid_by_dimension.%I IS %L', name, 'As in reporting.by_dimension.');
+  END LOOP;
+  FOREACH name IN ARRAY ARRAY['invalid_minute', 'invalid_by_dimension'] LOOP
+    EXECUTE format('COMMENT ON COLUMN reporting.%I.kind IS %L', name, 'impression or click.');
+    EXECUTE format('COMMENT ON COLUMN reporting.%I.reason IS %L', name,
+      'Of impressions: impossible; of clicks: repeat, accidental, tooEarly, tooLate, limited, noImpression, impossible.');
+    EXECUTE format('COMMENT ON COLUMN reporting.%I.events IS %L', name, 'How many.');
+  END LOOP;
 END
 $do$;
-COMMENT ON COLUMN reporting.invalid_minute.kind IS 'impression or click.';
-COMMENT ON COLUMN reporting.invalid_minute.reason IS
-  'Of impressions: impossible; of clicks: repeat, accidental, tooEarly, tooLate, limited, noImpression, impossible.';
-COMMENT ON COLUMN reporting.invalid_minute.events IS 'How many.';
+COMMENT ON VIEW reporting.invalid_by_dimension IS
+  'As reporting.invalid_minute, by one dimension and the hour, of old ones the day. Choose one dimension; add up with sum().';
 
--- The quality of each app's traffic by minute, live and test apart: who asks from a minute on reads no older tables.
-CREATE OR REPLACE VIEW reporting.traffic_quality_minute AS
-SELECT app, minute, is_test,
-  sum(views + impossible_views)::bigint AS gross_impressions, sum(views)::bigint AS net_impressions,
-  sum(impossible_views)::bigint AS impossible_views, sum(taps)::bigint AS gross_clicks,
-  sum(CASE verdict WHEN vocabulary.click_verdict('billable') THEN taps ELSE 0 END)::bigint AS net_clicks,
-  sum(CASE verdict WHEN vocabulary.click_verdict('repeat') THEN taps ELSE 0 END)::bigint AS repeats,
-  sum(CASE verdict WHEN vocabulary.click_verdict('accidental') THEN taps ELSE 0 END)::bigint AS accidental,
-  sum(CASE verdict WHEN vocabulary.click_verdict('tooEarly') THEN taps ELSE 0 END)::bigint AS too_early,
-  sum(CASE verdict WHEN vocabulary.click_verdict('tooLate') THEN taps ELSE 0 END)::bigint AS too_late,
-  sum(CASE verdict WHEN vocabulary.click_verdict('limited') THEN taps ELSE 0 END)::bigint AS limited,
-  sum(CASE verdict WHEN vocabulary.click_verdict('noImpression') THEN taps ELSE 0 END)::bigint AS without_impression,
-  sum(CASE verdict WHEN vocabulary.click_verdict('impossible') THEN taps ELSE 0 END)::bigint AS impossible_clicks
-FROM (
-  SELECT app, minute, is_test,
-    CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END AS views,
-    CASE kind WHEN vocabulary.delivery_kind('viewedTooSoon') THEN events ELSE 0 END AS impossible_views, 0::bigint AS taps,
-    NULL::smallint AS verdict
-  FROM impression_tracking.all_count
-  WHERE kind IN (vocabulary.delivery_kind('viewed'), vocabulary.delivery_kind('viewedTooSoon'))
-  UNION ALL
-  SELECT app, minute, is_test, 0, 0, events, verdict FROM click_tracking.all_count
-  WHERE kind = vocabulary.tap_kind('click')
-) AS told GROUP BY 1, 2, 3;
+-- The quality of each app's traffic, live and test apart, by the minute and by the hour: who asks from a time on reads no older
+-- ones.
+DO $do$
+DECLARE
+  source record;
+BEGIN
+  FOR source IN VALUES ('traffic_quality_minute', 'app', 'minute', 'all_count', 'true'),
+    ('traffic_quality', 'value', 'hour', 'count_by_dimension', $$dimension = 'app'$$)
+  LOOP
+    EXECUTE format($view$
+      CREATE OR REPLACE VIEW reporting.%1$I AS
+      SELECT %2$s AS app, %3$s, is_test,
+        sum(views + impossible_views)::bigint AS gross_impressions, sum(views)::bigint AS net_impressions,
+        sum(impossible_views)::bigint AS impossible_views, sum(taps)::bigint AS gross_clicks,
+        sum(CASE verdict WHEN vocabulary.click_verdict('billable') THEN taps ELSE 0 END)::bigint AS net_clicks,
+        sum(CASE verdict WHEN vocabulary.click_verdict('repeat') THEN taps ELSE 0 END)::bigint AS repeats,
+        sum(CASE verdict WHEN vocabulary.click_verdict('accidental') THEN taps ELSE 0 END)::bigint AS accidental,
+        sum(CASE verdict WHEN vocabulary.click_verdict('tooEarly') THEN taps ELSE 0 END)::bigint AS too_early,
+        sum(CASE verdict WHEN vocabulary.click_verdict('tooLate') THEN taps ELSE 0 END)::bigint AS too_late,
+        sum(CASE verdict WHEN vocabulary.click_verdict('limited') THEN taps ELSE 0 END)::bigint AS limited,
+        sum(CASE verdict WHEN vocabulary.click_verdict('noImpression') THEN taps ELSE 0 END)::bigint AS without_impression,
+        sum(CASE verdict WHEN vocabulary.click_verdict('impossible') THEN taps ELSE 0 END)::bigint AS impossible_clicks
+      FROM (
+        SELECT %2$s, %3$s, is_test,
+          CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END AS views,
+          CASE kind WHEN vocabulary.delivery_kind('viewedTooSoon') THEN events ELSE 0 END AS impossible_views, 0::bigint AS taps,
+          NULL::smallint AS verdict
+        FROM impression_tracking.%4$I
+        WHERE %5$s AND kind IN (vocabulary.delivery_kind('viewed'), vocabulary.delivery_kind('viewedTooSoon'))
+        UNION ALL
+        SELECT %2$s, %3$s, is_test, 0, 0, events, verdict FROM click_tracking.%4$I
+        WHERE %5$s AND kind = vocabulary.tap_kind('click')
+      ) AS told GROUP BY 1, 2, 3
+    $view$, source.column1, source.column2, source.column3, source.column4, source.column5);
+  END LOOP;
+END
+$do$;
 COMMENT ON VIEW reporting.traffic_quality_minute IS
   'As reporting.traffic_quality, by the minute, of older days by the hour or day; add up with sum().';
 
--- The same by hour.
-CREATE OR REPLACE VIEW reporting.traffic_quality AS
-SELECT app, date_trunc('hour', minute, 'UTC') AS hour, is_test,
-  sum(gross_impressions)::bigint AS gross_impressions, sum(net_impressions)::bigint AS net_impressions,
-  sum(impossible_views)::bigint AS impossible_views, sum(gross_clicks)::bigint AS gross_clicks,
-  sum(net_clicks)::bigint AS net_clicks, sum(repeats)::bigint AS repeats, sum(accidental)::bigint AS accidental,
-  sum(too_early)::bigint AS too_early, sum(too_late)::bigint AS too_late, sum(limited)::bigint AS limited,
-  sum(without_impression)::bigint AS without_impression, sum(impossible_clicks)::bigint AS impossible_clicks
-FROM reporting.traffic_quality_minute GROUP BY 1, 2, 3;
 COMMENT ON VIEW reporting.traffic_quality IS
   'Gross and net impressions and clicks of each app by hour, and why clicks are not billed. Gross is all that was told '
   'and understood, each thing once; net is what counts.';

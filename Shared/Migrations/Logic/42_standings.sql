@@ -18,10 +18,10 @@ RETURNS TABLE (app text, day date, stopped bigint, tapped bigint) LANGUAGE sql S
         AND c.verdict = vocabulary.click_verdict('billable')))::int::bigint AS tapped
     FROM stopped s
     UNION ALL
-    SELECT c.app, (c.minute AT TIME ZONE 'UTC')::date, 0, c.events FROM click_tracking.all_count c
-    WHERE NOT c.is_test AND c.minute >= since::timestamp AT TIME ZONE 'UTC'
+    SELECT c.value, (c.hour AT TIME ZONE 'UTC')::date, 0, c.events FROM click_tracking.count_by_dimension c
+    WHERE c.dimension = 'app' AND NOT c.is_test AND c.hour >= since::timestamp AT TIME ZONE 'UTC'
       AND c.kind = vocabulary.tap_kind('click') AND c.verdict = vocabulary.click_verdict('billable')
-      AND c.app IN (SELECT s.app FROM stopped s)
+      AND c.value IN (SELECT s.app FROM stopped s)
   )
   SELECT t.app, t.day, sum(t.stopped)::bigint, sum(t.tapped)::bigint FROM told t WHERE t.day >= since GROUP BY 1, 2
 $function$;

@@ -179,7 +179,7 @@ enum MoneyChecks {
 
   /// Charges of the batches that billing has counted, and those whose fate the database decided: it counts them itself.
   private static let revenue = ReconciliationStatement(
-    rule: "M6", name: "revenue per minute is what the charges say",
+    rule: "M6", name: "revenue per minute is what the charges say, and rolled up as much",
     sql: """
       WITH parts AS (
         SELECT partition, campaign, app, kind, fate, currency, events, amount AS gross, developer_amount AS developer,
@@ -202,8 +202,20 @@ enum MoneyChecks {
           c.events, m.events AS counted_events,
           (c.events, c.gross, c.developer, c.network) IS DISTINCT FROM (m.events, m.gross, m.developer, m.network) AS differs
         FROM charged c FULL JOIN counted m USING (partition, campaign, app, kind, fate, currency)
+      ), rolled_up AS (
+        SELECT value AS campaign, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
+          sum(developer_amount) AS developer, sum(network_amount) AS network
+        FROM billing.revenue_by_dimension WHERE dimension = 'campaign' AND hour >= $4 GROUP BY 1, 2, 3, 4
       ), faults AS (
         SELECT format('%s: %s charges, %s counted', key, events, counted_events) AS example FROM compared WHERE differs
+        UNION ALL
+        SELECT format('%s kind %s fate %s %s: %s counted, %s rolled up', campaign, kind, fate, currency, c.events, r.events)
+        FROM (
+          SELECT campaign, kind, fate, currency, sum(events) AS events, sum(gross) AS gross, sum(developer) AS developer,
+            sum(network) AS network
+          FROM counted GROUP BY 1, 2, 3, 4
+        ) AS c FULL JOIN rolled_up r USING (campaign, kind, fate, currency)
+        WHERE (c.events, c.gross, c.developer, c.network) IS DISTINCT FROM (r.events, r.gross, r.developer, r.network)
       )
       SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
         ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)

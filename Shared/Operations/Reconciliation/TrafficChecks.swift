@@ -208,12 +208,12 @@ enum TrafficChecks {
         ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)
 
-  /// The counts per minute, on which all reports stand, are the rows themselves.
+  /// The counts per minute, on which all reports stand, are the rows themselves; and their rollups add up to as many.
   private static func counts(
     _ name: String, _ service: String, _ column: String, _ rows: String, _ condition: String
   ) -> ReconciliationStatement {
     ReconciliationStatement(
-      rule: "M6", name: "\(name): counts per minute are the rows", borders: [.serve, .minute],
+      rule: "M6", name: "\(name): counts per minute are the rows, and rolled up as many", borders: [.serve, .minute],
       sql: """
         WITH counted AS (
           SELECT partition, app, is_test, sum(\(column)) AS counted FROM \(service).all_count
@@ -227,10 +227,18 @@ enum TrafficChecks {
         ), compared AS (
           SELECT partition, app, is_test, coalesce(counted, 0) AS counted, coalesce(rows, 0) AS rows
           FROM counted FULL JOIN stored USING (partition, app, is_test)
+        ), rolled_up AS (
+          SELECT value AS app, is_test, sum(\(column)) AS rolled_up FROM \(service).count_by_dimension
+          WHERE dimension = 'app' AND \(condition) AND hour >= $2 GROUP BY 1, 2
         ), faults AS (
           SELECT format('%s, partition %s%s: %s counted, %s rows', app, partition,
             CASE WHEN is_test THEN ', test' ELSE '' END, counted, rows) AS example
           FROM compared WHERE counted <> rows
+          UNION ALL
+          SELECT format('%s%s: %s counted, %s rolled up', app, CASE WHEN is_test THEN ', test' ELSE '' END, counted, rolled_up)
+          FROM (SELECT app, is_test, sum(counted) AS counted FROM counted GROUP BY 1, 2) AS c
+            FULL JOIN rolled_up USING (app, is_test)
+          WHERE counted IS DISTINCT FROM rolled_up
         )
         SELECT coalesce((SELECT sum(rows) FROM compared), 0)::bigint, (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)

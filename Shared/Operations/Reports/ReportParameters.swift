@@ -6,11 +6,25 @@ internal import Runtime
 struct ReportParameters: Sendable {
   let query: ReportQuery
 
-  /// `$1` is the grouping, `$2` to `$8` the filters, `$9` and `$10` the times, `$11` which traffic.
+  /// `$1` is the grouping, `$2` to `$8` the filters, `$9` and `$10` the times, `$11` which traffic, `$12` and `$13` filters by
+  /// time, `$14` the dimension of rollups.
   var values: [any PostgresValue] {
     [query.grouping.map(\.rawValue)] + [.app, .campaign, .ad, .country, .size, .device, .placement].map(filter)
-      + [query.from, query.until, query.isTest, filter(.day), filter(.hour)]
+      + [query.from, query.until, query.isTest, filter(.day), filter(.hour), query.rollup]
   }
+
+  /// What is counted, with all dimensions and by the minute; or rolled up by the one that the report is of, all others being
+  /// NULL. Only one of the two is in the plan: it is made for this dimension.
+  static func source(_ view: String, _ columns: String) -> String {
+    """
+    SELECT minute, is_test, \(dimensions.joined(separator: ", ")), \(columns) FROM reporting.\(view) WHERE $14::text IS NULL
+      UNION ALL
+      SELECT hour, is_test, \(dimensions.map { "CASE $14 WHEN '\($0)' THEN value END" }.joined(separator: ", ")), \(columns)
+      FROM reporting.\(view.replacing("minute", with: "by_dimension")) WHERE dimension = $14
+    """
+  }
+
+  private static let dimensions = ReportDimension.allCases.filter { !$0.isTime }.map(\.rawValue)
 
   private func filter(_ dimension: ReportDimension) -> String? { query.filter[dimension] }
 

@@ -14,6 +14,8 @@ package enum ReportDimension: String, CaseIterable, Sendable {
   /// In UTC.
   case hour
 
+  var isTime: Bool { self == .day || self == .hour }
+
   /// Several of them, in words.
   var plural: String { self == .country ? "countries" : rawValue + "s" }
 
@@ -68,6 +70,13 @@ package struct ReportQuery: Hashable, Sendable {
     self.until = until
     self.isTest = isTest
     self.rowsMaximum = min(max(1, rowsMaximum), ReportQuery.rowsLimit)
+  }
+
+  /// The dimension by which what it asks for is rolled up; nil where it needs several, or parts of hours.
+  var rollup: String? {
+    let dimensions = Set(grouping + filter.keys).filter { !$0.isTime }
+    let isWhole = [from, until].allSatisfy { $0.map { $0.milliseconds % Self.hourMilliseconds == 0 } ?? true }
+    return isWhole && dimensions.count <= 1 ? dimensions.first?.rawValue ?? Self.everything : nil
   }
 
   /// Where the finest time stands in the grouping; nil where rows go by worth.
@@ -139,6 +148,9 @@ package struct ReportQuery: Hashable, Sendable {
   }
 
   private static let minuteMilliseconds: Int64 = 60_000
+  private static let hourMilliseconds: Int64 = 3_600_000
+  /// What is rolled up by no dimension.
+  private static let everything = "all"
   /// No name or id is as long.
   private static let valueBytesMaximum = 200
   private static let dimensionNames = ReportDimension.allCases.map(\.rawValue).joined(separator: ", ")

@@ -11,63 +11,14 @@ struct FoldingTests {
   /// Noon of a day from whose point of view the rows below are old.
   private static let now = Timestamp(milliseconds: 1_893_456_000_000 + 12 * 3_600_000)  // 2030-01-01T12:00Z
   private static let retention = Retention(minuteDays: 7, hourDays: 30)
-  private static let schemas = [
-    ("ad_selection", "count"), ("impression_tracking", "count"), ("click_tracking", "count"), ("billing", "revenue"),
-  ]
-
-  /// Rows of three partitions over 40 days until now, in four hours of each, several of one minute and of one hour, and
-  /// some that are not old.
-  private static let counts = """
-    CREATE TEMPORARY TABLE moment AS
-      SELECT n % 3 AS partition, '2030-01-01 11:00Z'::timestamptz - n % 41 * interval '1 day'
-          - n / 41 % 4 * interval '3 hours' + n % 7 * interval '7 minutes 7 seconds' AS time, n
-      FROM generate_series(0, 5200) AS n;
-    UPDATE moment SET time = date_trunc('minute', time);
-    INSERT INTO moment SELECT partition, time, n + 1 FROM moment WHERE n % 5 = 0;
-    INSERT INTO ad_selection.minute_count (partition, minute, reason, app, placement, campaign, ad, country, device, size,
-      is_test, requests, fills)
-    SELECT partition, time, CASE n % 4 WHEN 0 THEN 1 WHEN 1 THEN 33 WHEN 2 THEN 3 ELSE 36 END, 'app' || n % 2, 'home',
-      CASE WHEN n % 4 = 0 THEN 'summer' ELSE '' END, CASE WHEN n % 4 = 0 THEN 'one' ELSE '' END, 'US', 1, 1, n % 4 = 2,
-      1 + n % 7, CASE WHEN n % 2 = 0 THEN 1 + n % 7 ELSE 0 END FROM moment;
-    INSERT INTO impression_tracking.minute_count (partition, minute, kind, error, app, campaign, ad, placement, country,
-      size, device, is_test, events)
-    SELECT partition, time, 1 + n % 5, CASE WHEN n % 5 = 3 THEN 5 ELSE -1 END, 'app' || n % 2, 'summer', 'one', 'home', 'US',
-      1, 1, false, 1 + n % 5 FROM moment;
-    INSERT INTO click_tracking.minute_count (partition, minute, kind, verdict, app, campaign, ad, placement, country, size,
-      device, is_test, events)
-    SELECT partition, time, 1, 1 + n % 8, 'app' || n % 2, 'summer', 'one', 'home', 'US', 1, 1, false, 1 FROM moment;
-    INSERT INTO billing.minute_revenue (partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement,
-      country, device, size, currency, events, gross, developer_amount, network_amount)
-    SELECT partition, time, 1 + n % 2, 1, 'app' || n % 2, 'dev', 'adv', 'summer', 'one', 'home', 'US', 1, 1, 'USD', 1,
-      9223372036854775807 - n, 9223372036854775807 / 2, 9223372036854775807 - n - 9223372036854775807 / 2 FROM moment;
-    """
-
-  /// Of one of the partitions, all are packed.
-  private static let pack = """
-    DO $do$
-    DECLARE
-      schema text;
-      kind text;
-      arrays text;
-    BEGIN
-      FOR schema, kind IN VALUES \(schemas.map { "('\($0)', '\($1)')" }.joined(separator: ", ")) LOOP
-        SELECT string_agg(format('array_agg(%I)', attname), ', ' ORDER BY attnum) INTO arrays
-        FROM pg_attribute WHERE attrelid = format('%I.minute_%s', schema, kind)::regclass AND attnum > 2;
-        EXECUTE format('INSERT INTO %1$I.packed_%2$s SELECT partition, minute, %3$s FROM %1$I.minute_%2$s
-          WHERE partition = 1 GROUP BY partition, minute', schema, kind, arrays);
-        EXECUTE format('DELETE FROM %1$I.minute_%2$s WHERE partition = 1', schema, kind);
-      END LOOP;
-    END
-    $do$;
-    """
 
   private func database() async throws -> PostgresConnection {
     let connection = try PostgresConnection(try await TestDatabase.configuration())
-    try connection.executeScript(Self.counts)
+    try connection.executeScript(CountedTraffic.counts)
     return connection
   }
 
-  private func fold(_ connection: PostgresConnection, _ schemas: [(String, String)] = schemas) throws {
+  private func fold(_ connection: PostgresConnection, _ schemas: [(String, String)] = CountedTraffic.schemas) throws {
     for (schema, kind) in schemas {
       let tables = CountTables(schema, kind, retention: Self.retention)
       try tables.maintain(connection, now: Self.now)
@@ -101,6 +52,12 @@ struct FoldingTests {
     }
     var queries = [
       "minute": perDay("minute", "minute", kept + ", error, currency", sums),
+      "by_dimension": perDay(
+        "by_dimension", "hour",
+        "dimension, CASE dimension WHEN 'minute' THEN '' ELSE value END, is_test, error, currency", sums),
+      "invalid_by_dimension": perDay(
+        "invalid_by_dimension", "hour",
+        "dimension, CASE dimension WHEN 'minute' THEN '' ELSE value END, is_test, kind, reason", ["events"]),
       "invalid_minute": perDay("invalid_minute", "minute", kept + ", kind, reason", ["events"]),
       "traffic_quality": perDay("traffic_quality", "hour", "app, is_test", quality),
       "traffic_quality_minute": perDay("traffic_quality_minute", "minute", "app, is_test", quality),
@@ -121,13 +78,13 @@ struct FoldingTests {
   func sums() async throws {
     let connection = try await database()
     let unpacked = try reports(connection)
-    try connection.executeScript(Self.pack)
+    try connection.executeScript(CountedTraffic.pack)
     let before = try reports(connection)
     #expect(before == unpacked)
     #expect(before.count > 20 && before["by_app"]?.count == 2 && before["developer_month"]?.count == 3)
     try fold(connection)
     for (view, rows) in try reports(connection) { #expect(rows == before[view], "reporting.\(view)") }
-    for (schema, kind) in Self.schemas {
+    for (schema, kind) in CountedTraffic.schemas {
       let (minutes, hours, days) = ("\(schema).minute_\(kind)", "\(schema).hour_\(kind)", "\(schema).day_\(kind)")
       #expect(try number(connection, "SELECT count(*) FROM \(minutes) WHERE minute < '2029-12-25Z'") == 0)
       #expect(try number(connection, "SELECT count(*) FROM \(minutes) WHERE minute >= '2029-12-25Z'") > 600)
@@ -208,7 +165,7 @@ struct FoldingTests {
     let error = #expect(throws: PostgresError.self) { try kept.maintain(connection, now: Self.now) }
     #expect(error?.sqlState == "55P03")
     // Who only appends is not in the way of who folds.
-    try connection.executeScript(Self.counts)
+    try connection.executeScript(CountedTraffic.counts)
     try kept.fold(connection, now: Self.now)
     try reader.commit()
     try kept.maintain(connection, now: Self.now)

@@ -39,11 +39,11 @@ struct ReportPlanTests {
       """)
     let row = try #require(rows.first)
     let (name, from): (String, Timestamp) = (try row.decode(0), try row.decode(1))
-    let day = ReportQuery(grouping: [.app], from: from, until: from.advanced(byMilliseconds: 86_400_000))
+    let day = ReportQuery(grouping: [.app, .country], from: from, until: from.advanced(byMilliseconds: 86_400_000))
     let kinds = ["minute_count", "packed_count", "minute_revenue", "packed_revenue"]
     #expect(try dayTables(day, connection) == Set(kinds.map { "\($0)_\(name)" }))
     // Without its times it would read more.
-    #expect(try dayTables(ReportQuery(grouping: [.app]), connection).count > 2 * kinds.count)
+    #expect(try dayTables(ReportQuery(grouping: [.app, .country]), connection).count > 2 * kinds.count)
   }
 
   /// An install of each day's ad, so many days after it was served.

@@ -52,25 +52,24 @@ struct DeclaredRights {
       "decision_row": .add, "decision_pack": .add, "creative": .add("last_day"), "auction_rules": .add,
       "allotment": .add("used", "used_for_clicks", "closed_at", "report_sequence"), "minute_count": .add,
       "packed_count": .add,
-      "hour_count": .read, "day_count": .read, "keyless_count": .whole("requests"),
+      "hour_count": .read, "day_count": .read, "rollup_count": .read, "keyless_count": .whole("requests"),
     ],
     .impressionTracking: [
       "impression_row": .add, "delivery_row": .add, "delivery_pack": .add, "failure": .add, "minute_count": .add,
       "packed_count": .add,
-      "hour_count": .read,
-      "day_count": .read,
+      "hour_count": .read, "day_count": .read, "rollup_count": .read,
     ],
     .clickTracking: [
       "impression_pack": .add, "click_row": .add, "stopped_action": .add, "conversion": .add, "parked_row": .whole(),
       "minute_count": .add,
       "packed_count": .add,
-      "hour_count": .read, "day_count": .read,
+      "hour_count": .read, "day_count": .read, "rollup_count": .read,
     ],
     .billing: [
       "charge_row": .add, "charge_pack": .add,
       "suspense": .add, "click_count": .whole("impressions", "clicks"), "minute_revenue": .add,
       "packed_revenue": .add,
-      "hour_revenue": .read, "day_revenue": .read,
+      "hour_revenue": .read, "day_revenue": .read, "rollup_revenue": .read,
       // By billing.settle and its like alone.
       "held_row": .add, "app_hour": .whole("impressions", "clicks"), "unfunded_day": .read, "held_decision": .read,
       "allotment": .read,
@@ -92,7 +91,7 @@ struct DeclaredRights {
     "sealed.batch": (.read, .read), "sealed.input": (.read, .read), "vocabulary.word": (.read, .read),
     "timeline.timeline": (.read, .read), "timeline.finding": (.read, .read),
     "timeline.lost_sequence": (.read, .read), "timeline.lost_serve": (.read, .read),
-    "public.schema_migration": (.read, .read), "public.schema_logic": (.read, .read),
+    "pipeline.rollup": (.read, .read), "public.schema_migration": (.read, .read), "public.schema_logic": (.read, .read),
   ]
 
   /// Who reads a consumer's requests to send messages again.
@@ -125,7 +124,9 @@ struct DeclaredRights {
       for table in ["timeline.timeline", "timeline.finding", "timeline.lost_sequence", "timeline.lost_serve"] {
         all[table]?[service] = .read
       }
-      for table in ["vocabulary.word", "public.schema_migration", "public.schema_logic", "sealed.head"] {
+      for table in [
+        "vocabulary.word", "pipeline.rollup", "public.schema_migration", "public.schema_logic", "sealed.head",
+      ] {
         all[table]?[service] = .read
       }
     }
@@ -147,7 +148,8 @@ struct DeclaredRights {
   /// Functions that work in the owner's name, each with those who may call it.
   static let functions: [String: Set<DatabaseUser>] = [
     "public.keep_days": Set(services), "public.drop_day": Set(services), "public.keep_count_tables": Set(services),
-    "public.fold_counts": Set(services), "public.keep_windows": Set(services), "public.forget_batches": Set(services),
+    "public.fold_counts": Set(services), "public.roll_up_counts": Set(services), "public.fold_rollups": Set(services),
+    "public.keep_windows": Set(services), "public.forget_batches": Set(services),
     "public.forget_allotments": Set(services), "public.forget_terms": Set(services),
     "billing.settle": [.billing], "billing.refuse_unsealed_removal": [], "billing.forget_journals": [.billing],
     "treasury.fund_account": [.billing],

@@ -12,7 +12,8 @@ struct KeyMigrationTests {
     "billing.member", "catalog.record", "catalog.history", "catalog.under_17_bundle", "console.anomaly", "sealed.head",
     "sealed.part", "sealed.campaign", "sealed.campaign_day", "treasury.account", "treasury.campaign",
     "treasury.campaign_day", "treasury.funding", "vocabulary.word", "public.schema_migration", "public.schema_logic",
-    "timeline.timeline",
+    "timeline.timeline", "pipeline.rollup", "ad_selection.rollup_count", "impression_tracking.rollup_count",
+    "click_tracking.rollup_count", "billing.rollup_revenue",
   ]
 
   private func texts(_ sql: String, _ connection: PostgresConnection) throws -> [String] {

@@ -2,7 +2,7 @@ internal import AdCore
 internal import Postgres
 internal import Runtime
 
-/// Flags the hours in which a share is beyond its limit, from the counts per minute. Of live traffic only: test ads are
+/// Flags the hours in which a share is beyond its limit, from the counts by app and hour. Of live traffic only: test ads are
 /// tapped by developers.
 struct FlagAnomalies: PostgresStatement {
   /// A plan for any moment would read the tables of all times.
@@ -11,13 +11,8 @@ struct FlagAnomalies: PostgresStatement {
     INSERT INTO console.anomaly AS known (app, hour, kind, events, of_events, limit_basis_points)
     SELECT q.app, q.hour, s.kind, s.events, s.of_events, l.basis_points
     FROM (
-      SELECT app, date_trunc('hour', minute, 'UTC') AS hour, sum(net_clicks)::bigint AS net_clicks,
-        sum(net_impressions)::bigint AS net_impressions, sum(repeats)::bigint AS repeats,
-        sum(gross_clicks)::bigint AS gross_clicks, sum(too_early)::bigint AS too_early,
-        sum(accidental)::bigint AS accidental, sum(limited)::bigint AS limited,
-        sum(impossible_views + impossible_clicks)::bigint AS impossible,
-        sum(gross_impressions + gross_clicks)::bigint AS told
-      FROM reporting.traffic_quality_minute WHERE minute >= $1 AND NOT is_test GROUP BY 1, 2
+      SELECT *, impossible_views + impossible_clicks AS impossible, gross_impressions + gross_clicks AS told
+      FROM reporting.traffic_quality WHERE hour >= $1 AND NOT is_test
     ) AS q
     CROSS JOIN LATERAL (VALUES
       (\(AnomalyKind.clickRate.number)::smallint, q.net_clicks, q.net_impressions),

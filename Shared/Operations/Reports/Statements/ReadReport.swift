@@ -31,11 +31,13 @@ struct ReadReport: PostgresStatement {
         sum(priced_impressions)::bigint AS priced_impressions, 0::bigint AS invalid,
         sum(never_shown)::bigint AS never_shown, sum(expired_unseen)::bigint AS expired_unseen,
         sum(shown_briefly)::bigint AS shown_briefly
-      FROM reporting.minute WHERE \(ReportParameters.condition) GROUP BY 1, 2, 3
+      FROM (\(ReportParameters.source("minute", columns))) AS counts
+      WHERE \(ReportParameters.condition) GROUP BY 1, 2, 3
       UNION ALL
       SELECT \(ReportParameters.group), NULL, NULL, kind, reason, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
         sum(events)::bigint, 0, 0, 0
-      FROM reporting.invalid_minute WHERE \(ReportParameters.condition) GROUP BY 1, 4, 5
+      FROM (\(ReportParameters.source("invalid_minute", "kind, reason, events"))) AS counts
+      WHERE \(ReportParameters.condition) GROUP BY 1, 4, 5
     ), currencies AS (
       SELECT currency, nullif(sum(gross), 0) AS gross FROM parts WHERE currency IS NOT NULL GROUP BY currency
     ), ranks AS (
@@ -44,11 +46,16 @@ struct ReadReport: PostgresStatement {
           sum(impressions) DESC, sum(requests) DESC, value) AS rank
       FROM parts p LEFT JOIN currencies c USING (currency) GROUP BY value
     )
-    SELECT rank, groups, value, currency, error, kind, reason, \(kept) FROM ranks JOIN parts USING (value) WHERE rank <= $14
+    SELECT rank, groups, value, currency, error, kind, reason, \(kept) FROM ranks JOIN parts USING (value) WHERE rank <= $15
     UNION ALL
     SELECT NULL, 0, NULL, currency, error, kind, reason, \(summed) FROM parts GROUP BY 4, 5, 6, 7
     """
 
+  /// What reports add up, of what is counted.
+  private static let columns = """
+    requests, fills, rendered, impressions, unloaded, taps, clicks, stopped_actions, error, errors, currency, gross_nanos,
+      developer_nanos, network_nanos, priced_impressions, never_shown, expired_unseen, shown_briefly
+    """
   private static let counts = [
     "requests", "fills", "rendered", "impressions", "unloaded", "taps", "clicks", "stopped_actions", "errors",
     "priced_impressions", "invalid", "never_shown", "expired_unseen", "shown_briefly",
