@@ -3,15 +3,56 @@
 -- Each step takes the arrays of the settlement into variables of its own before its loop: there an element is read and
 -- changed in level, while a function that is given a whole settlement for each of its asks would copy it each time.
 
+-- Each campaign with its account, by name.
+CREATE OR REPLACE FUNCTION billing.settled_campaigns(accounts billing.settle_account[], campaigns billing.settle_campaign[])
+RETURNS TABLE (index bigint, campaign text, advertiser text, currency text) LANGUAGE sql IMMUTABLE AS $function$
+  SELECT c.index, c.campaign, a.advertiser, a.currency
+  FROM unnest(campaigns) WITH ORDINALITY AS c (campaign, account, index)
+  JOIN unnest(accounts) WITH ORDINALITY AS a (advertiser, currency, index) ON a.index = c.account
+$function$;
+
 -- Each day with its campaign and account, by name.
 CREATE OR REPLACE FUNCTION billing.settled_days(
   accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]
 ) RETURNS TABLE (index bigint, day int, campaign text, advertiser text, currency text)
 LANGUAGE sql IMMUTABLE AS $function$
-  SELECT d.index, d.day, c.campaign, a.advertiser, a.currency
+  SELECT d.index, d.day, c.campaign, c.advertiser, c.currency
   FROM unnest(days) WITH ORDINALITY AS d (day, campaign, index)
-  JOIN unnest(campaigns) WITH ORDINALITY AS c (campaign, account, index) ON c.index = d.campaign
-  JOIN unnest(accounts) WITH ORDINALITY AS a (advertiser, currency, index) ON a.index = c.account
+  JOIN billing.settled_campaigns(accounts, campaigns) AS c ON c.index = d.campaign
+$function$;
+
+-- A settlement of which nothing is read or decided yet: which rows count for each of its days, and no amounts.
+CREATE OR REPLACE FUNCTION billing.new_settlement(
+  accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]
+) RETURNS billing.settlement LANGUAGE plpgsql IMMUTABLE AS $function$
+DECLARE
+  account_count int := cardinality(accounts);
+  campaign_count int := cardinality(campaigns);
+  nothing numeric[] := array_fill(0::numeric, ARRAY[account_count + campaign_count + cardinality(days)]);
+  settlement billing.settlement;
+BEGIN
+  settlement.accounts := accounts;
+  settlement.campaigns := campaigns;
+  settlement.days := days;
+  SELECT coalesce(array_agg(
+    ROW(c.account, account_count + d.campaign, account_count + campaign_count + d.index)::billing.settlement_level
+    ORDER BY d.index), '{}')
+  INTO settlement.levels
+  FROM unnest(days) WITH ORDINALITY AS d (day, campaign, index)
+  JOIN unnest(campaigns) WITH ORDINALITY AS c (campaign, account, index) ON c.index = d.campaign;
+  settlement.free := nothing;
+  settlement.remaining := nothing;
+  settlement.waiting := nothing;
+  settlement.allotted := nothing;
+  settlement.charged := nothing;
+  settlement.waits := nothing;
+  settlement.versions := array_fill(0::bigint, ARRAY[account_count]);
+  settlement.is_waited_for := array_fill(false, ARRAY[cardinality(days)]);
+  settlement.fates := '{}';
+  settlement.ready := '{}';
+  settlement.next_sequence := 0;
+  RETURN settlement;
+END
 $function$;
 
 -- The least of some amounts: a budget can pay no more than each of its rows.

@@ -1,19 +1,31 @@
 -- The treasury's part of a settlement: the rows that partitions share, locked and read at its beginning, and written at its
 -- end. What a partition does with them meanwhile it counts in the settlement.
 
--- Locks ascending (account, campaign, day), so that nobody waits in a circle.
+-- A campaign's day has a row from when it is first asked for: its budget is the daily one, or else the whole campaign's.
+CREATE OR REPLACE FUNCTION treasury.add_days(
+  accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]
+) RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+  INSERT INTO treasury.campaign_day (campaign, day, requested, funded)
+  SELECT c.campaign, k.day, coalesce(c.daily_budget, c.requested), coalesce(c.daily_budget, c.requested)
+  FROM billing.settled_days(accounts, campaigns, days) AS k
+  JOIN treasury.campaign c ON c.campaign = k.campaign AND c.advertiser = k.advertiser AND c.currency = k.currency
+  ON CONFLICT DO NOTHING;
+END
+$function$;
+
+-- A settlement that has read what its rows hold. Locks ascending (account, campaign, day), so that nobody waits in a circle.
 CREATE OR REPLACE FUNCTION treasury.lock_budgets(
   accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]
 ) RETURNS billing.settlement LANGUAGE plpgsql AS $function$
 DECLARE
   account_count int := cardinality(accounts);
   campaign_count int := cardinality(campaigns);
-  nothing numeric[] := array_fill(0::numeric, ARRAY[account_count + campaign_count + cardinality(days)]);
-  free numeric[] := nothing;
-  remaining numeric[] := nothing;
-  waiting numeric[] := nothing;
-  versions bigint[] := array_fill(0::bigint, ARRAY[account_count]);
-  settlement billing.settlement;
+  settlement billing.settlement := billing.new_settlement(accounts, campaigns, days);
+  free numeric[] := settlement.free;
+  remaining numeric[] := settlement.remaining;
+  waiting numeric[] := settlement.waiting;
+  versions bigint[] := settlement.versions;
   locked record;
 BEGIN
   FOR locked IN
@@ -31,21 +43,15 @@ BEGIN
   FOR locked IN
     SELECT account_count + k.index AS row, c.requested - c.charged - c.allotted AS free,
       c.requested - c.charged AS remaining, c.waiting
-    FROM unnest(campaigns) WITH ORDINALITY AS k (campaign, account, index)
-    JOIN unnest(accounts) WITH ORDINALITY AS owner (advertiser, currency, index) ON owner.index = k.account
-    JOIN treasury.campaign c ON c.campaign = k.campaign AND c.advertiser = owner.advertiser
-      AND c.currency = owner.currency
+    FROM billing.settled_campaigns(accounts, campaigns) AS k
+    JOIN treasury.campaign c ON c.campaign = k.campaign AND c.advertiser = k.advertiser AND c.currency = k.currency
     ORDER BY c.campaign FOR UPDATE OF c
   LOOP
     free[locked.row] := locked.free;
     remaining[locked.row] := locked.remaining;
     waiting[locked.row] := locked.waiting;
   END LOOP;
-  INSERT INTO treasury.campaign_day (campaign, day, requested, funded)
-  SELECT c.campaign, k.day, coalesce(c.daily_budget, c.requested), coalesce(c.daily_budget, c.requested)
-  FROM billing.settled_days(accounts, campaigns, days) AS k
-  JOIN treasury.campaign c ON c.campaign = k.campaign AND c.advertiser = k.advertiser AND c.currency = k.currency
-  ON CONFLICT DO NOTHING;
+  PERFORM treasury.add_days(accounts, campaigns, days);
   FOR locked IN
     SELECT account_count + campaign_count + k.index AS row, d.requested - d.charged - d.allotted AS free,
       d.requested - d.charged AS remaining, d.waiting
@@ -57,26 +63,10 @@ BEGIN
     remaining[locked.row] := locked.remaining;
     waiting[locked.row] := locked.waiting;
   END LOOP;
-  settlement.accounts := accounts;
-  settlement.campaigns := campaigns;
-  settlement.days := days;
-  SELECT coalesce(array_agg(
-    ROW(c.account, account_count + d.campaign, account_count + campaign_count + d.index)::billing.settlement_level
-    ORDER BY d.index), '{}')
-  INTO settlement.levels
-  FROM unnest(days) WITH ORDINALITY AS d (day, campaign, index)
-  JOIN unnest(campaigns) WITH ORDINALITY AS c (campaign, account, index) ON c.index = d.campaign;
   settlement.free := free;
   settlement.remaining := remaining;
   settlement.waiting := waiting;
-  settlement.allotted := nothing;
-  settlement.charged := nothing;
-  settlement.waits := nothing;
   settlement.versions := versions;
-  settlement.is_waited_for := array_fill(false, ARRAY[cardinality(days)]);
-  settlement.fates := '{}';
-  settlement.ready := '{}';
-  settlement.next_sequence := 0;
   RETURN settlement;
 END
 $function$;
