@@ -67,3 +67,13 @@ RETURNS numeric LANGUAGE sql IMMUTABLE AS $function$
   SELECT least(free[level.account] - waiting[level.account], free[level.campaign] - waiting[level.campaign],
     free[level.day] - waiting[level.day])
 $function$;
+
+-- What becomes of an event that draws on free budget (B4): charged when there is enough and nobody before it waits, unfunded
+-- when no return can pay it any more, else waiting.
+CREATE OR REPLACE FUNCTION billing.draw_fate(
+  price bigint, free numeric[], remaining numeric[], level billing.settlement_level, is_waited_for boolean
+) RETURNS smallint LANGUAGE sql IMMUTABLE AS $function$
+  SELECT CASE WHEN price <= billing.least_of(free, level) AND NOT is_waited_for THEN vocabulary.charge_fate('charged')
+    WHEN price <= billing.least_of(remaining, level) THEN vocabulary.charge_fate('waiting')
+    ELSE vocabulary.charge_fate('unfunded') END
+$function$;

@@ -29,10 +29,9 @@ BEGIN
         AND w.advertiser = named.advertiser AND w.currency = named.currency
       ORDER BY w.batch_number, w.position
     LOOP
-      new_fate := CASE WHEN waiter.price <= billing.least_of(free, level) THEN vocabulary.charge_fate('charged')
-        WHEN waiter.price > billing.least_of(remaining, level) THEN vocabulary.charge_fate('unfunded') END;
+      new_fate := billing.draw_fate(waiter.price, free, remaining, level, false);
       -- What is beyond one batch is looked at by the next.
-      IF new_fate IS NULL OR cardinality(ready) >= ready_maximum THEN
+      IF new_fate = vocabulary.charge_fate('waiting') OR cardinality(ready) >= ready_maximum THEN
         settlement.is_waited_for[named.index] := true;
         EXIT;
       END IF;

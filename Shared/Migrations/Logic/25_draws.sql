@@ -23,12 +23,9 @@ BEGIN
     level := levels[draw.day];
     versions[level.account] := versions[level.account] + 1;
     new_fate := CASE
-      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(free, waiting, level)
-        THEN vocabulary.charge_fate('charged') ELSE vocabulary.charge_fate('late') END
-      WHEN draw.price <= billing.least_of(free, level) AND NOT is_waited_for[draw.day]
-        THEN vocabulary.charge_fate('charged')
-      WHEN draw.price <= billing.least_of(remaining, level) THEN vocabulary.charge_fate('waiting')
-      ELSE vocabulary.charge_fate('unfunded') END;
+      WHEN NOT draw.is_late THEN billing.draw_fate(draw.price, free, remaining, level, is_waited_for[draw.day])
+      WHEN draw.price <= billing.unclaimed(free, waiting, level) THEN vocabulary.charge_fate('charged')
+      ELSE vocabulary.charge_fate('late') END;
     fates := fates || ROW(new_fate, versions[level.account])::billing.settle_fate;
     IF new_fate = vocabulary.charge_fate('waiting') THEN is_waited_for[draw.day] := true; END IF;
     FOREACH entry IN ARRAY ARRAY[level.account, level.campaign, level.day] LOOP
