@@ -26,6 +26,18 @@ BEGIN ATOMIC
   ) AS p CROSS JOIN LATERAL (SELECT billing.developer_part(p.price, share_basis_points) AS part) AS d;
 END;
 
+-- The terms of that name, and what an event under them costs. Looked up by name: the planner expects few terms, and joined
+-- otherwise it compares each row with all of them.
+CREATE OR REPLACE FUNCTION billing.priced_terms(terms_name bigint, kind smallint, fate smallint) RETURNS TABLE (
+  app text, developer text, advertiser text, campaign text, ad text, currency text, price bigint, amount bigint,
+  developer_amount bigint, network_amount bigint
+) LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT t.app, t.developer, t.advertiser, t.campaign, t.ad, t.currency, a.*
+  FROM billing.terms AS t
+    CROSS JOIN LATERAL billing.amounts($2, $3, t.impression_price, t.click_price, t.share_basis_points) AS a
+  WHERE t.name = $1 OFFSET 0
+$function$;
+
 -- Charges, wherever they lie: in rows of their own, or many in one (0047_charge_packs). Whoever reads them goes through these
 -- functions, which the planner puts into the query that calls them, so their arguments are no queries.
 

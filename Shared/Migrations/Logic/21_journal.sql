@@ -11,54 +11,51 @@ BEGIN
 END
 $function$;
 
--- Writes the rows of a batch's draws with their fates, and of those that waited and wait no more, what they add to the
--- minutes, and the batch's one journal: what the caller decided by itself (the postings) and what the draws come to.
-CREATE OR REPLACE FUNCTION billing.write_journal(
-  batch billing.settle_batch, settlement billing.settlement, draws billing.settle_draw[], postings billing.settle_posting[]
-) RETURNS void LANGUAGE plpgsql AS $function$
+-- A charge as postings: the advertiser pays what the developer and the network get; what the network loses by it is a debit of
+-- its own account for that.
+CREATE OR REPLACE FUNCTION billing.charge_postings(
+  advertiser text, developer text, amount bigint, developer_amount bigint, network_amount bigint
+) RETURNS TABLE (account text, debit bigint, credit bigint) LANGUAGE sql IMMUTABLE AS $function$
+  VALUES ('advertiser:' || advertiser, amount, 0::bigint), ('developer:' || developer, 0, developer_amount),
+    ('network:revenue', 0, greatest(network_amount, 0)), ('network:unfunded', greatest(-network_amount, 0), 0)
+$function$;
+
+-- Writes the rows of a batch's draws with their fates, and of those that waited and wait no more, and what they add to the
+-- minutes. Says how many of both there were, and whether each that waits is of a day that has its table; and gives the
+-- batch's one journal: what the caller decided by itself (the postings) and what the draws come to.
+CREATE OR REPLACE FUNCTION billing.write_fates(
+  batch billing.settle_batch, settlement billing.settlement, draws billing.settle_draw[], postings billing.settle_posting[],
+  OUT drawn_count bigint, OUT ready_count bigint, OUT have_days boolean, OUT journal billing.settle_posting[]
+) LANGUAGE plpgsql AS $function$
 #variable_conflict use_column
-DECLARE
-  drawn_count bigint;
-  ready_count bigint;
-  journal billing.settle_posting[];
 BEGIN
   WITH drawn AS (
-    SELECT d.*, n.day AS budget_day, n.advertiser, n.campaign, n.currency
-    FROM unnest(draws, settlement.fates) WITH ORDINALITY AS d (price, is_late, day_index, serve_id, event_time, id_hash, terms,
-      allotment, kind, device, size, country, placement, fate, version, position)
-    JOIN billing.settled_days(settlement.accounts, settlement.campaigns, settlement.days) AS n ON n.index = d.day_index
+    SELECT * FROM billing.fated_draws(settlement, draws)
   ), ready AS (
-    DELETE FROM billing.waiting_row w
-    USING unnest(settlement.ready) AS r
+    DELETE FROM billing.waiting_row w USING unnest(settlement.ready) AS r
     WHERE w.partition = batch.partition AND w.batch_number = r.batch_number AND w.position = r.position
     RETURNING w.*, r.fate, r.version
   ), waits AS (
     INSERT INTO billing.waiting_row (serve_id, batch_number, event_time, id_hash, terms, allotment, price, partition,
       budget_day, position, kind, device, size, advertiser, campaign, currency, country, placement)
-    SELECT serve_id, batch.batch_number, event_time, id_hash, terms, allotment, price, batch.partition, budget_day, position,
+    SELECT serve_id, batch.batch_number, event_time, id_hash, terms, allotment, price, batch.partition, budget_day, index,
       kind, device, size, advertiser, campaign, currency, country, placement
     FROM drawn WHERE fate = vocabulary.charge_fate('waiting')
+    RETURNING serve_id
   ), settled AS (
     INSERT INTO billing.charge_row (serve_id, batch_number, event_time, id_hash, terms, allotment, draw_version, partition,
       budget_day, kind, fate, device, size, country, placement)
     SELECT serve_id, batch.batch_number, event_time, id_hash, terms, allotment, version, batch.partition, budget_day, kind, fate,
       device, size, country, placement
-    FROM (
-      SELECT serve_id, event_time, id_hash, terms, allotment, version, budget_day, kind, fate, device, size, country, placement
-      FROM drawn WHERE fate <> vocabulary.charge_fate('waiting')
-      UNION ALL
-      SELECT serve_id, event_time, id_hash, terms, allotment, version, budget_day, kind, fate, device, size, country, placement
-      FROM ready
-    ) AS d
+    FROM drawn WHERE fate <> vocabulary.charge_fate('waiting')
+    UNION ALL
+    SELECT serve_id, batch.batch_number, event_time, id_hash, terms, allotment, version, batch.partition, budget_day, kind, fate,
+      device, size, country, placement
+    FROM ready
     RETURNING *
   ), priced AS (
-    -- Looked up by name: the planner expects few terms, and joined otherwise it compares each row with all of them. Were a
-    -- row's terms not there, it would count for no app: an error.
-    SELECT s.event_time, s.kind, s.fate, s.placement, s.country, s.device, s.size, t.app, t.developer, t.advertiser,
-      t.campaign, t.ad, t.currency, a.amount, a.developer_amount, a.network_amount
-    FROM settled AS s
-    LEFT JOIN LATERAL (SELECT * FROM billing.terms WHERE name = s.terms OFFSET 0) AS t ON true
-    CROSS JOIN LATERAL billing.amounts(s.kind, s.fate, t.impression_price, t.click_price, t.share_basis_points) AS a
+    -- Were a row's terms not there, it would count for no app: an error.
+    SELECT s.*, t.* FROM settled AS s LEFT JOIN LATERAL billing.priced_terms(s.terms, s.kind, s.fate) AS t ON true
   ), counted AS (
     -- A batch's process cannot know these fates: what they add is appended here, and the process counts the others
     -- (those without a draw's version).
@@ -69,28 +66,34 @@ BEGIN
     FROM priced GROUP BY 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
   ), entries AS (
     SELECT account, currency, sum(debit) AS debit, sum(credit) AS credit FROM (
-      SELECT e.account, p.currency, e.debit::numeric, e.credit::numeric FROM priced p CROSS JOIN LATERAL (VALUES
-        ('advertiser:' || p.advertiser, p.amount, 0::bigint),
-        ('developer:' || p.developer, 0, p.developer_amount),
-        ('network:revenue', 0, greatest(p.network_amount, 0)),
-        ('network:unfunded', greatest(-p.network_amount, 0), 0)) AS e (account, debit, credit)
+      SELECT e.account, p.currency, e.debit::numeric, e.credit::numeric FROM priced p CROSS JOIN LATERAL
+        billing.charge_postings(p.advertiser, p.developer, p.amount, p.developer_amount, p.network_amount) AS e
       UNION ALL
       SELECT * FROM unnest(postings)
     ) AS e (account, currency, debit, credit) GROUP BY account, currency HAVING sum(debit) + sum(credit) > 0
   )
   SELECT (SELECT count(*) FROM drawn), (SELECT count(*) FROM ready),
+    NOT EXISTS (
+      SELECT FROM waits WHERE NOT (SELECT public.days_with_tables('billing.charge_row')) @> public.day_of(serve_id)),
     (SELECT array_agg(ROW(account, currency, debit, credit)::billing.settle_posting) FROM entries)
-  INTO drawn_count, ready_count, journal;
-  PERFORM billing.write_postings(batch, journal);
-  IF drawn_count <> cardinality(draws) OR ready_count <> cardinality(settlement.ready) THEN
+  INTO drawn_count, ready_count, have_days, journal;
+END
+$function$;
+
+-- Writes what a settlement decided about draws and what waited, and the batch's journal; all of it, or it is an error.
+CREATE OR REPLACE FUNCTION billing.write_journal(
+  batch billing.settle_batch, settlement billing.settlement, draws billing.settle_draw[], postings billing.settle_posting[]
+) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+  written record := billing.write_fates(batch, settlement, draws, postings);
+BEGIN
+  PERFORM billing.write_postings(batch, written.journal);
+  IF written.drawn_count <> cardinality(draws) OR written.ready_count <> cardinality(settlement.ready) THEN
     RAISE EXCEPTION '% draws and % that waited are to be settled, % and % are there', cardinality(draws),
-      cardinality(settlement.ready), drawn_count, ready_count USING ERRCODE = 'HB002';
+      cardinality(settlement.ready), written.drawn_count, written.ready_count USING ERRCODE = 'HB002';
   END IF;
   -- What waits will be a charge: an event that no day's table would take is refused now, alone, and not then.
-  IF EXISTS (
-    SELECT FROM billing.waiting_row WHERE partition = batch.partition AND batch_number = batch.batch_number
-      AND NOT (SELECT public.days_with_tables('billing.charge_row')) @> public.day_of(serve_id)
-  ) THEN
+  IF NOT written.have_days THEN
     RAISE EXCEPTION 'there is no table for the day of a charge that waits' USING ERRCODE = '23514';
   END IF;
 END

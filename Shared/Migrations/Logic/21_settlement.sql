@@ -21,6 +21,19 @@ LANGUAGE sql IMMUTABLE AS $function$
   JOIN billing.settled_campaigns(accounts, campaigns) AS c ON c.index = d.campaign
 $function$;
 
+-- Each draw with its fate and the names of its day.
+CREATE OR REPLACE FUNCTION billing.fated_draws(settlement billing.settlement, draws billing.settle_draw[]) RETURNS TABLE (
+  index bigint, price bigint, serve_id uuid, event_time timestamptz, id_hash bigint, terms bigint, allotment bigint,
+  kind smallint, device smallint, size smallint, country text, placement text, fate smallint, version bigint,
+  budget_day int, campaign text, advertiser text, currency text
+) LANGUAGE sql IMMUTABLE AS $function$
+  SELECT d.index, d.price, d.serve_id, d.event_time, d.id_hash, d.terms, d.allotment, d.kind, d.device, d.size, d.country,
+    d.placement, d.fate, d.version, n.day, n.campaign, n.advertiser, n.currency
+  FROM unnest(draws, settlement.fates) WITH ORDINALITY AS d (price, is_late, day, serve_id, event_time, id_hash, terms,
+    allotment, kind, device, size, country, placement, fate, version, index)
+  JOIN billing.settled_days(settlement.accounts, settlement.campaigns, settlement.days) AS n ON n.index = d.day
+$function$;
+
 -- A settlement of which nothing is read or decided yet: which rows count for each of its days, and no amounts.
 CREATE OR REPLACE FUNCTION billing.new_settlement(
   accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]

@@ -15,9 +15,7 @@ BEGIN
     RETURN;
   END IF;
   FOR borne IN
-    SELECT e.is_ready, e.index, t.app, t.currency, public.day_of(e.serve_id) AS day,
-      (SELECT a.developer_amount FROM billing.amounts(e.kind, vocabulary.charge_fate('unfunded'), t.impression_price,
-        t.click_price, t.share_basis_points) AS a) AS amount
+    SELECT e.is_ready, e.index, t.app, t.currency, public.day_of(e.serve_id) AS day, t.developer_amount AS amount
     FROM (
       SELECT true AS is_ready, r.index, w.terms, w.kind, w.serve_id
       FROM unnest(ready) WITH ORDINALITY AS r (batch_number, position, fate, version, index)
@@ -25,11 +23,9 @@ BEGIN
         AND w.position = r.position
       WHERE r.fate = vocabulary.charge_fate('unfunded')
       UNION ALL
-      SELECT false, d.index, d.terms, d.kind, d.serve_id
-      FROM unnest(draws, fates) WITH ORDINALITY AS d (price, is_late, day_index, serve_id, event_time, id_hash, terms,
-        allotment, kind, device, size, country, placement, fate, version, index)
+      SELECT false, d.index, d.terms, d.kind, d.serve_id FROM billing.fated_draws(settlement, draws) AS d
       WHERE d.fate = vocabulary.charge_fate('unfunded')
-    ) AS e LEFT JOIN LATERAL (SELECT * FROM billing.terms WHERE name = e.terms OFFSET 0) AS t ON true
+    ) AS e LEFT JOIN LATERAL billing.priced_terms(e.terms, e.kind, vocabulary.charge_fate('unfunded')) AS t ON true
     ORDER BY e.is_ready DESC, e.index
   LOOP
     INSERT INTO billing.unfunded_day AS stored (partition, app, day, currency, amount)

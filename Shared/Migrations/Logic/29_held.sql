@@ -1,29 +1,12 @@
 -- The way out of what is held (B8): a person releases it, or voids it.
 
--- Gives events of an app that one partition holds, of ads served in these hours, their fates: at most `most`, in the order
--- in which they were held. Released, they draw on free budget as if no allotment could pay them, and are never late, as the
--- delay is ours; voided, nobody pays and nobody is paid. In a batch of its own without records, under the fence: whoever
--- owns the partition gives it up and opens it again, and the fates have their place in the order. Says how many there were.
-CREATE OR REPLACE FUNCTION billing.resolve_held(held_partition int, held_app text, first_hour int, last_hour int,
-  is_released boolean, why text, most int, unfunded_cap bigint
-) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
-#variable_conflict use_column
-DECLARE
-  batch billing.settle_batch;
-  settlement billing.settlement;
-  accounts billing.settle_account[];
-  campaigns billing.settle_campaign[];
-  days billing.settle_day[];
-  draws billing.settle_draw[];
-  partition_count bigint;
+-- Takes events of an app that one partition holds, of ads served in these hours, out of what is held, and gives them as draws:
+-- at most `most`, in the order in which they were held.
+CREATE OR REPLACE FUNCTION billing.take_held(held_partition int, held_app text, first_hour int, last_hour int, most int,
+  OUT accounts billing.settle_account[], OUT campaigns billing.settle_campaign[], OUT days billing.settle_day[],
+  OUT draws billing.settle_draw[]
+) LANGUAGE plpgsql AS $function$
 BEGIN
-  PERFORM FROM billing.held_row h
-  WHERE h.partition = held_partition AND h.app = held_app AND h.hour BETWEEN first_hour AND last_hour LIMIT 1;
-  IF NOT FOUND THEN RETURN 0; END IF;
-  UPDATE billing.partition p SET epoch = pipeline.next_epoch(p.epoch), batch_number = p.batch_number + 1 WHERE p.partition = held_partition
-  RETURNING p.partition, p.batch_number, clock_timestamp(), 0 INTO STRICT batch;
-  PERFORM public.add_empty_batch('billing', batch.partition, batch.batch_number);
-
   WITH chosen AS (
     SELECT h.serve_id, h.id_hash FROM billing.held_row h
     WHERE h.partition = held_partition AND h.app = held_app AND h.hour BETWEEN first_hour AND last_hour
@@ -33,13 +16,12 @@ BEGIN
     WHERE h.serve_id = c.serve_id AND h.id_hash = c.id_hash AND h.partition = held_partition
     RETURNING h.*
   ), named AS (
-    SELECT g.*, t.advertiser, t.currency, t.campaign, a.price,
+    SELECT g.*, t.advertiser, t.currency, t.campaign, t.price,
       dense_rank() OVER (ORDER BY t.advertiser, t.currency)::int AS account_index,
       dense_rank() OVER (ORDER BY t.advertiser, t.currency, t.campaign)::int AS campaign_index,
       dense_rank() OVER (ORDER BY t.advertiser, t.currency, t.campaign, g.budget_day)::int AS day_index
-    FROM gone g LEFT JOIN LATERAL (SELECT * FROM billing.terms WHERE name = g.terms OFFSET 0) AS t ON true
-      CROSS JOIN LATERAL billing.amounts(g.kind, vocabulary.charge_fate('held'), t.impression_price, t.click_price,
-        t.share_basis_points) AS a
+    FROM gone g
+    LEFT JOIN LATERAL billing.priced_terms(g.terms, g.kind, vocabulary.charge_fate('held')) AS t ON true
   )
   SELECT
     (SELECT array_agg(ROW(n.advertiser, n.currency)::billing.settle_account ORDER BY n.account_index)
@@ -52,21 +34,42 @@ BEGIN
        n.device, n.size, n.country, n.placement)::billing.settle_draw
        ORDER BY n.batch_number, n.serve_id, n.id_hash) FROM named AS n)
   INTO accounts, campaigns, days, draws;
+END
+$function$;
 
+-- Gives such events their fates. Released, they draw on free budget as if no allotment could pay them, and are never late, as
+-- the delay is ours; voided, nobody pays and nobody is paid. In a batch of its own without records, under the fence: whoever
+-- owns the partition gives it up and opens it again, and the fates have their place in the order. Says how many there were.
+CREATE OR REPLACE FUNCTION billing.resolve_held(held_partition int, held_app text, first_hour int, last_hour int,
+  is_released boolean, why text, most int, unfunded_cap bigint
+) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+#variable_conflict use_column
+DECLARE
+  batch billing.settle_batch;
+  settlement billing.settlement;
+  taken record;
+  partition_count bigint;
+BEGIN
+  PERFORM FROM billing.held_row h
+  WHERE h.partition = held_partition AND h.app = held_app AND h.hour BETWEEN first_hour AND last_hour LIMIT 1;
+  IF NOT FOUND THEN RETURN 0; END IF;
+  UPDATE billing.partition p SET epoch = pipeline.next_epoch(p.epoch), batch_number = p.batch_number + 1 WHERE p.partition = held_partition
+  RETURNING p.partition, p.batch_number, clock_timestamp(), 0 INTO STRICT batch;
+  PERFORM public.add_empty_batch('billing', batch.partition, batch.batch_number);
+
+  taken := billing.take_held(held_partition, held_app, first_hour, last_hour, most);
   IF is_released THEN
     SELECT count(*) INTO partition_count FROM billing.partition;
-    PERFORM billing.settle(batch, ROW(1, 1, 1, 1, 1, 5000)::billing.settle_limits, accounts, campaigns, days, '{}', '{}',
-      draws, '{}', '{}', (unfunded_cap + partition_count - 1) / partition_count);
+    PERFORM billing.settle(batch, ROW(1, 1, 1, 1, 1, 5000)::billing.settle_limits, taken.accounts, taken.campaigns,
+      taken.days, '{}', '{}', taken.draws, '{}', '{}', (unfunded_cap + partition_count - 1) / partition_count);
   ELSE
-    settlement.accounts := accounts;
-    settlement.campaigns := campaigns;
-    settlement.days := days;
-    settlement.ready := '{}';
-    settlement.fates := array_fill(ROW(vocabulary.charge_fate('voided'), 0)::billing.settle_fate, ARRAY[cardinality(draws)]);
-    PERFORM billing.write_journal(batch, settlement, draws, '{}');
+    settlement := billing.new_settlement(taken.accounts, taken.campaigns, taken.days);
+    settlement.fates := array_fill(
+      ROW(vocabulary.charge_fate('voided'), 0)::billing.settle_fate, ARRAY[cardinality(taken.draws)]);
+    PERFORM billing.write_journal(batch, settlement, taken.draws, '{}');
   END IF;
   INSERT INTO billing.held_decision (partition, batch_number, app, is_released, events, reason)
-  VALUES (batch.partition, batch.batch_number, held_app, is_released, cardinality(draws), why);
-  RETURN cardinality(draws);
+  VALUES (batch.partition, batch.batch_number, held_app, is_released, cardinality(taken.draws), why);
+  RETURN cardinality(taken.draws);
 END
 $function$;
