@@ -61,26 +61,62 @@ RETURNS TABLE (service text, partition int, detail text) LANGUAGE sql STABLE AS 
   WHERE c.is_unknown OR c.told_sequence > c.sequence OR c.is_current AND c.told_batch > c.batch
 $function$;
 
--- Begins a timeline, above everything that the topics tell, whatever was lost: nobody goes on in the last one. All
--- partitions are fenced by an epoch far above any that was lost: who had one of those and stands still can never pass for the
--- new owner. Who has lost decisions to serve ads: those of ad selection's partitions where commits are lost; ads that were
--- served between the last decision that is known and now were served by them.
+-- Moves a service's partitions into a timeline, above everything that its topic tells: `told_sequences` are the last of
+-- `told_partitions`. All are fenced by an epoch far above any that was lost: who had one of those and stands still can never
+-- pass for the new owner.
+CREATE OR REPLACE FUNCTION timeline.move_partitions(
+  service text, topic text, told_partitions int[], told_sequences bigint[], new_number int, new_id uuid
+) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+  moved record;
+BEGIN
+  -- Whoever makes a partition meanwhile waits, and makes it in the new timeline. No worker's transaction holds two of these.
+  EXECUTE format('LOCK TABLE %I.partition IN EXCLUSIVE MODE', service);
+  -- A backup may be older than a partition.
+  EXECUTE format('INSERT INTO %I.partition (partition) SELECT unnest($1) ON CONFLICT DO NOTHING', service)
+  USING told_partitions;
+  EXECUTE format('UPDATE %I.partition SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
+    WHERE partition = ANY ($2) AND cardinality(output_topics) = 0', service) USING topic, told_partitions;
+  FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = pipeline.next_epoch(epoch) + 1000000,
+    batch_number = batch_number + 1, timeline = $1 RETURNING partition, batch_number', service) USING new_id
+  LOOP
+    PERFORM public.add_empty_batch(service, moved.partition, moved.batch_number);
+  END LOOP;
+  EXECUTE format($sql$
+    WITH passed AS (
+      INSERT INTO timeline.lost_sequence (topic, partition, first_sequence, next_sequence, timeline)
+      SELECT o.topic, o.partition, o.next_sequence, greatest(o.next_sequence, t.sequence + 1) + 1, $4
+      FROM %1$I.output o JOIN unnest($2, $3) AS t (partition, sequence) ON t.partition = o.partition
+      WHERE o.topic = $1
+      RETURNING topic, partition, first_sequence, next_sequence
+    ), noted AS (
+      INSERT INTO %1$I.lost_sequence (partition, topic, first_sequence, next_sequence)
+      SELECT partition, topic, first_sequence, next_sequence FROM passed ON CONFLICT DO NOTHING
+    )
+    -- A service has one output.
+    UPDATE %1$I.partition p SET next_sequences = ARRAY[passed.next_sequence] FROM passed
+    WHERE p.partition = passed.partition
+  $sql$, service) USING topic, told_partitions, told_sequences, new_number;
+END
+$function$;
+
+-- Begins a timeline, above everything that the topics tell, whatever was lost: nobody goes on in the last one. Who has lost
+-- decisions to serve ads: those of ad selection's partitions where commits are lost; ads that were served between the last
+-- decision that is known and now were served by them.
 CREATE OR REPLACE FUNCTION timeline.begin(topics text[], partitions int[], timelines uuid[], sequences bigint[], batches bigint[],
   why text
 ) RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   new_number int;
   new_id uuid;
-  writer record;
-  moved record;
+  -- Partitions of ad selection. Looked for first: what the topics tell of is known afterwards.
+  lost_partitions int[];
 BEGIN
   SET LOCAL lock_timeout = '5s';
   LOCK TABLE timeline.timeline IN EXCLUSIVE MODE;
-  CREATE TEMPORARY TABLE told ON COMMIT DROP AS
-    SELECT w.service, t.* FROM unnest(topics, partitions, sequences) AS t (topic, partition, sequence)
-    JOIN timeline.writers() w USING (topic);
-  CREATE TEMPORARY TABLE loss ON COMMIT DROP AS
-    SELECT DISTINCT l.service, l.partition FROM timeline.losses(topics, partitions, timelines, sequences, batches) l;
+  lost_partitions := ARRAY(
+    SELECT DISTINCT l.partition FROM timeline.losses(topics, partitions, timelines, sequences, batches) l
+    WHERE l.service = 'ad_selection');
   -- A backup may be of before an earlier restore was accepted: what was begun then has ended, too.
   INSERT INTO timeline.timeline (number, id, reason)
   SELECT (SELECT max(number) FROM timeline.timeline) + row_number() OVER (ORDER BY t.id), t.id, 'told by the topics'
@@ -93,41 +129,14 @@ BEGIN
   SELECT l.partition, public.first_uuid_at(coalesce((
       SELECT b.committed_at FROM ad_selection.batch b WHERE b.partition = l.partition ORDER BY b.batch_number DESC LIMIT 1
     ), '-infinity')), public.first_uuid_at(clock_timestamp()), new_number
-  FROM loss l WHERE l.service = 'ad_selection'
+  FROM unnest(lost_partitions) AS l (partition)
   ON CONFLICT (partition, first_id) DO UPDATE SET next_id = greatest(lost_serve.next_id, excluded.next_id);
 
-  FOR writer IN SELECT * FROM timeline.writers() LOOP
-    -- Whoever makes a partition meanwhile waits, and makes it in the new timeline. No worker's transaction holds two of these.
-    EXECUTE format('LOCK TABLE %I.partition IN EXCLUSIVE MODE', writer.service);
-    -- A backup may be older than a partition.
-    EXECUTE format('INSERT INTO %I.partition (partition) SELECT partition FROM pg_temp.told WHERE topic = $1
-      ON CONFLICT DO NOTHING', writer.service) USING writer.topic;
-    EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
-      FROM pg_temp.told t WHERE t.topic = $1 AND t.partition = p.partition AND cardinality(p.output_topics) = 0',
-      writer.service) USING writer.topic;
-    FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = pipeline.next_epoch(epoch) + 1000000, batch_number = batch_number + 1,
-      timeline = $1
-      RETURNING partition, batch_number', writer.service) USING new_id
-    LOOP
-      PERFORM public.add_empty_batch(writer.service, moved.partition, moved.batch_number);
-    END LOOP;
-    EXECUTE format($sql$
-      WITH passed AS (
-        INSERT INTO timeline.lost_sequence (topic, partition, first_sequence, next_sequence, timeline)
-        SELECT o.topic, o.partition, o.next_sequence, greatest(o.next_sequence, t.sequence + 1) + 1, $2
-        FROM %1$I.output o JOIN pg_temp.told t ON t.topic = o.topic AND t.partition = o.partition
-        RETURNING topic, partition, first_sequence, next_sequence
-      ), noted AS (
-        INSERT INTO %1$I.lost_sequence (partition, topic, first_sequence, next_sequence)
-        SELECT partition, topic, first_sequence, next_sequence FROM passed ON CONFLICT DO NOTHING
-      )
-      -- A service has one output.
-      UPDATE %1$I.partition p SET next_sequences = ARRAY[passed.next_sequence] FROM passed
-      WHERE p.partition = passed.partition
-    $sql$, writer.service) USING writer.topic, new_number;
-  END LOOP;
+  PERFORM timeline.move_partitions(w.service, w.topic, t.partitions, t.sequences, new_number, new_id)
+  FROM timeline.writers() AS w CROSS JOIN LATERAL (
+    SELECT array_agg(told.partition) AS partitions, array_agg(told.sequence) AS sequences
+    FROM unnest(topics, partitions, sequences) AS told (topic, partition, sequence) WHERE told.topic = w.topic) AS t;
   DELETE FROM timeline.finding;
-  DROP TABLE pg_temp.told, pg_temp.loss;
   RETURN new_number;
 END
 $function$;
