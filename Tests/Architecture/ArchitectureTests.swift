@@ -26,6 +26,13 @@ import Testing
   static let wideClass =
     "final class A {\n  init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {\n    self.a = a\n  }\n}\n"
 
+  static let longSQLFunction =
+    "CREATE FUNCTION long() RETURNS void LANGUAGE plpgsql AS $function$\nBEGIN\n"
+    + String(repeating: "  PERFORM step();\n", count: 53) + "END\n$function$;\n"
+  static let longSQLBody =
+    "CREATE OR REPLACE FUNCTION long() RETURNS void LANGUAGE sql\nBEGIN ATOMIC\n"
+    + String(repeating: "  SELECT step();\n", count: 54) + "END;\n"
+
   static func lookUp(_ condition: String) -> String {
     "let a = \"SELECT b FROM billing.charge AS a WHERE \(condition)\""
   }
@@ -87,6 +94,8 @@ import Testing
     Check("a test's bare digit", "Tests/Integration/A.swift", "query(\"WHERE fate = 1\")", SQLRules.bareDigits),
     Check("a document's bare digit", "docs/a.md", "SELECT app FROM a WHERE kind = 2", SQLRules.bareDigits),
     Check("an alert's bare digit", "deploy/a.yml", "expr: count(handbill_catalog_state == 2) > 0", SQLRules.bareDigits),
+    Check("a long function of SQL", "Shared/Migrations/Logic/A.sql", longSQLFunction, SQLRules.longFunctions),
+    Check("a long function without quotes", "Shared/Migrations/Logic/A.sql", longSQLBody, SQLRules.longFunctions),
     Check("a look-up without partition", "Services/A/A.swift", lookUp("serve_id = ANY ($1)"), PartitionRules.unnamed),
     Check(
       "a look-up by two columns", "Services/A/A.swift", lookUp("(serve_id, id_hash) IN (b)"), PartitionRules.unnamed),
@@ -253,6 +262,20 @@ import Testing
   @Test("Files and functions have a readable length")
   func lengths() { expectNone(TextRules.lengths) }
 
+  @Test("Functions of the database have a readable length, too")
+  func sqlLengths() {
+    #expect(SourceTree.files.reduce(0) { $0 + SQLRules.functions(of: $1).count } > 80, "the functions were not found")
+    let found = SourceTree.files.flatMap(SQLRules.longFunctions)
+    #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
+    let short = SourceFile(
+      path: "Shared/Migrations/Logic/A.sql",
+      text: Self.longSQLFunction.replacing("BEGIN\n  PERFORM step();\n", with: "BEGIN\n")
+        + "\nCREATE OR REPLACE VIEW a AS\n" + String(repeating: "SELECT\n", count: 60) + ";\n")
+    #expect(SQLRules.functions(of: short).map(\.count) == [56] && SQLRules.longFunctions(short).isEmpty)
+    let landed = SourceFile(path: "Shared/Migrations/Tables/0009_a.sql", text: Self.longSQLFunction)
+    #expect(SQLRules.longFunctions(landed).isEmpty, "what has landed stays as it is")
+  }
+
   @Test("Functions have at most seven parameters, and only rows are made of more")
   func parameters() { expectNone(TextRules.parameters) }
 
@@ -306,38 +329,5 @@ import Testing
     #expect(SourceTree.swiftFiles.count > 20, "the sources were not found")
     let found = SourceTree.swiftFiles.flatMap(violations)
     #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
-  }
-}
-
-@Suite struct ReadmeTests {
-  /// The two that people read first.
-  private static let documents = ["README.md", "CONTRIBUTING.md"]
-
-  /// The texts between backticks of one line.
-  private var quoted: [String] {
-    let texts = Self.documents.map { SourceTree.text($0) ?? "" }
-    return texts.flatMap { $0.split(separator: "\n") }.flatMap { line in
-      line.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
-        .map { String($0.element) }
-    }
-  }
-
-  @Test("Every path that README and CONTRIBUTING name exists")
-  func paths() {
-    let folders = ["Services/", "Shared/", "Tests/", "deploy/", "docs/", ".ci/"]
-    let named = quoted.filter { text in folders.contains { text.hasPrefix($0) } && !text.contains("*") }
-    #expect(named.count >= 30)
-    let missing = named.filter { !SourceTree.exists($0) }
-    #expect(missing.isEmpty, "they name what is not there: \(missing)")
-  }
-
-  @Test("Every make target that README and CONTRIBUTING name exists and is in the list that make prints")
-  func targets() {
-    let makefile = (SourceTree.text("Makefile") ?? "").split(separator: "\n")
-    let named = Set(quoted.filter { $0.hasPrefix("make ") }.compactMap { $0.split(separator: " ").dropFirst().first })
-    #expect(named.contains("test"))
-    for target in named {
-      #expect(makefile.contains { $0.hasPrefix("\(target):") && $0.contains(" ## ") }, "make \(target) is not there")
-    }
   }
 }

@@ -38,6 +38,26 @@ enum SQLRules {
     }
   }
 
+  /// Functions that have more lines than one of Swift may have.
+  static func longFunctions(_ file: SourceFile) -> [String] {
+    functions(of: file).filter { $0.count > TextRules.longestFunctionLines }.map {
+      "\(file.path):\($0.lowerBound + 1): \($0.count) lines"
+    }
+  }
+
+  /// The lines of each function that every run of the migrations makes again: from its CREATE to the end of its body, which
+  /// stands between dollar quotes, or between BEGIN ATOMIC and END.
+  static func functions(of file: SourceFile) -> [Range<Int>] {
+    guard file.path.hasPrefix("Shared/Migrations/Logic/"), file.path.hasSuffix(".sql") else { return [] }
+    let starts = file.lines.indices.filter {
+      file.lines[$0].firstMatch(of: #/^\s*CREATE (?:OR REPLACE )?(?:FUNCTION|PROCEDURE) /#) != nil
+    }
+    return starts.map { start in
+      let end = file.lines[start...].firstIndex { $0.hasSuffix("$;") || $0 == "END;" }
+      return start..<(end.map { $0 + 1 } ?? file.lines.endIndex)
+    }
+  }
+
   private static func isLanded(_ path: String) -> Bool {
     guard path.hasPrefix("Shared/Migrations/Tables/") else { return false }
     let step = path.split(separator: "/").last?.prefix(4) ?? ""
