@@ -177,7 +177,7 @@ let tests: [Target] = [
     ],
     path: "Tests/Integration/KafkaTests", swiftSettings: touchesC),
   .testTarget(
-    name: "PostgresTests", dependencies: ["AdCore", "Migrations", "Postgres"] + servers,
+    name: "PostgresTests", dependencies: ["AdCore", "Migrations", "Postgres", "TestServices"] + servers,
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
     name: "HostingTests",

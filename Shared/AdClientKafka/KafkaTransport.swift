@@ -60,11 +60,11 @@ package final class KafkaTransport: NetworkTransport {
   /// Events that the broker has not acknowledged yet.
   package var eventsWaiting: Int { state.withLock { $0.events.count } }
   /// Requests without an answer yet.
-  package var requestsWaiting: Int { state.withLock { $0.requests.count } }
+  var requestsWaiting: Int { state.withLock { $0.requests.count } }
   package var connection: AdConnectionState { state.withLock { $0.connection } }
-  package var counts: KafkaTransportCounts { state.withLock { $0.counts } }
+  var counts: KafkaTransportCounts { state.withLock { $0.counts } }
   /// The partition that answers come to; nil until the reading thread stands at the end of the response topics.
-  package var replyPartition: Int32? { state.withLock { $0.replyPartition } }
+  var replyPartition: Int32? { state.withLock { $0.replyPartition } }
 
   @discardableResult
   package func close(timeoutMilliseconds: Int) -> Bool {

@@ -37,17 +37,15 @@ package struct KafkaTransportSettings: Sendable {
 }
 
 /// What a transport has done so far.
-package struct KafkaTransportCounts: Hashable, Sendable {
+struct KafkaTransportCounts: Hashable, Sendable {
   /// Events dropped because the queue was full.
-  package var eventsRefused = 0
+  var eventsRefused = 0
   /// Events that the broker will never take (too large).
-  package var eventsUndeliverable = 0
+  var eventsUndeliverable = 0
   /// Producers that failed; each was followed by another, which sent again what was not acknowledged.
-  package var producersLost = 0
+  var producersLost = 0
   /// Answers for others, or for nobody any more.
-  package var answersDropped = 0
+  var answersDropped = 0
   /// The last reason why the connection was built again; empty while there was none.
-  package var lastProblem = ""
-
-  package init() {}
+  var lastProblem = ""
 }

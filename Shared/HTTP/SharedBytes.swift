@@ -40,5 +40,5 @@ package final class SharedBytes: Sendable {
   @unsafe var start: UnsafeMutableRawPointer? { unsafe memory.buffer.baseAddress }
 
   /// A copy.
-  package var bytes: [UInt8] { unsafe Array(memory.buffer.prefix(count)) }
+  var bytes: [UInt8] { unsafe Array(memory.buffer.prefix(count)) }
 }

@@ -85,6 +85,9 @@ package final class KafkaAdmin {
   /// Of a wrong password a question tells only that its time ran out: that it is wrong came as an event before.
   private var refusal: KafkaError?
 
+  // What follows is for tests and faults, where somebody else does it to a network; it stands here for the sake of librdkafka's
+  // pointers, which nobody else has.
+
   /// Deletes a topic with all its records; throws `unknownTopic`.
   package func delete(topic: String, timeoutMilliseconds: Int32 = 30_000) throws(KafkaError) {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)

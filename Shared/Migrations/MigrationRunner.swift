@@ -26,7 +26,7 @@ package struct MigrationRunner {
   }
 
   /// A runner of other migrations, for tests.
-  package init(_ migrations: [Migration], logic: Logic = Logic([])) throws(MigrationError) {
+  init(_ migrations: [Migration], logic: Logic = Logic([])) throws(MigrationError) {
     self.migrations = try Migration.checked(migrations)
     self.logic = logic
   }

@@ -3,7 +3,7 @@ internal import CLibpq
 /// Where the database is and how a session there behaves.
 package struct PostgresConfiguration: Sendable, CustomStringConvertible {
   /// libpq's own keywords (`host`, `port`, `dbname`, `user`, `password`, `sslmode`, …) as the address gave them.
-  private(set) var keywords: [String: String]
+  var keywords: [String: String]
   /// How long connecting may take in all, without name resolution (which libpq does not bound).
   package var connectTimeoutMilliseconds = 5_000
   /// The server ends a statement after this time; 0 is no limit.
@@ -37,13 +37,6 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     }
     self.keywords = keywords
     self.applicationName = applicationName
-  }
-
-  /// The same for another login of the server.
-  package func login(_ name: String) -> PostgresConfiguration {
-    var other = self
-    other.keywords["user"] = name
-    return other
   }
 
   /// Host, port, database and user; never the password.

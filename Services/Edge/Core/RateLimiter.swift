@@ -35,7 +35,7 @@ package struct RateLimiter: Sendable {
     self.partiesMaximum = partiesMaximum
   }
 
-  package var partyCount: Int { wholeAt.count }
+  var partyCount: Int { wholeAt.count }
 
   /// Counts one request of `party` (a hash) at `now`, in microseconds.
   ///

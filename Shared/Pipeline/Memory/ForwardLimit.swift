@@ -22,7 +22,7 @@ package struct ForwardLimit: Sendable {
   }
 
   /// How many things are remembered.
-  package var count: Int { counts.thingCount }
+  var count: Int { counts.thingCount }
 
   /// A batch begins.
   package mutating func begin() {

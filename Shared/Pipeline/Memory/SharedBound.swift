@@ -18,7 +18,7 @@ package final class SharedBound: Sendable {
   package func quota() -> Quota { Quota(of: self) }
 
   /// What all hold now.
-  package var held: Int { maximum - left.load(ordering: .relaxed) }
+  var held: Int { maximum - left.load(ordering: .relaxed) }
 
   /// What one partition holds of it. Given back at its end.
   package final class Quota: Sendable {

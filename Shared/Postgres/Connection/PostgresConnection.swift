@@ -35,7 +35,7 @@ package final class PostgresConnection {
   }
 
   /// The server process of this session; 0 when not connected.
-  package var backendProcess: Int32 { session.map { unsafe PQbackendPID($0.handle) } ?? 0 }
+  var backendProcess: Int32 { session.map { unsafe PQbackendPID($0.handle) } ?? 0 }
 
   /// True between BEGIN and the end of the transaction, also when it has failed.
   package var isInTransaction: Bool {

@@ -103,7 +103,7 @@ package struct PostgresTicket<Statement: PostgresStatement>: Sendable {
 package struct StatementBatchResults {
   let results: [PostgresResult]
 
-  package var count: Int { results.count }
+  var count: Int { results.count }
 
   /// The rows of the statement that `ticket` was given for.
   package func rows<Statement: PostgresStatement>(

@@ -16,7 +16,7 @@ package enum ProcessMetrics {
     "handbill_build_info", help: "Always 1; the labels say what was built.",
     labels: ["service", "version", "revision"])
 
-  package static let declarations = [cpuSeconds, residentMemory, heap, openDescriptors, startTime, buildInformation]
+  static let declarations = [cpuSeconds, residentMemory, heap, openDescriptors, startTime, buildInformation]
 
   /// Makes `registry` show them.
   package static func register(in registry: MetricsRegistry, service: String, build: BuildInformation = .current) {

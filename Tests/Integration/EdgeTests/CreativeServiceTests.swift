@@ -1,12 +1,12 @@
 import AdBasics
 import Crypto
 import Foundation
-import HTTP
 import JSON
 import Pictures
 import Testing
 
 @testable import Edge
+@testable import HTTP
 
 @Suite("The edge's images: GET /v1/creatives/HASH", .serialized)
 struct CreativeServiceTests {

@@ -1,5 +1,6 @@
-import Postgres
 import Testing
+
+@testable import Postgres
 
 /// Adds two numbers.
 private struct Addition: PostgresStatement {

@@ -1,6 +1,7 @@
-import Migrations
 import Postgres
 import Testing
+
+@testable import Migrations
 
 @Suite("Keys that name the partition")
 struct KeyMigrationTests {

@@ -1,7 +1,8 @@
 import LocalProcesses
-import Migrations
 import Postgres
 import Testing
+
+@testable import Migrations
 
 @Suite("Migrations")
 struct MigrationTests {

@@ -1,7 +1,9 @@
 import Migrations
-import Postgres
 import TestServers
+import TestServices
 import Testing
+
+@testable import Postgres
 
 /// Every user of the database tries everything, under its own login.
 @Suite("Rights in the database")

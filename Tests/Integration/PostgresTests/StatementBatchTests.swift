@@ -1,5 +1,6 @@
-import Postgres
 import Testing
+
+@testable import Postgres
 
 /// Counts a row up.
 private struct Increment: PostgresStatement {

@@ -1,6 +1,7 @@
-import Migrations
 import Postgres
 import Testing
+
+@testable import Migrations
 
 @Suite("The migration of terms")
 struct TermsMigrationTests {

@@ -1,8 +1,9 @@
 import AdCore
 import Foundation
-import Migrations
 import Postgres
 import Testing
+
+@testable import Migrations
 
 @Suite("Numbers with public meaning in the database")
 struct VocabularyTests {

@@ -1,8 +1,8 @@
 import AdCore
-import Pipeline
 import Testing
 
 @testable import AdSelectionCore
+@testable import Pipeline
 
 @Suite("B8: how many requests of an app are answered with ads in an hour")
 struct AppRequestsTests {

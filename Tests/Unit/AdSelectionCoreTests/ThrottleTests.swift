@@ -1,9 +1,9 @@
 import AdCore
-import Pipeline
 import TestValues
 import Testing
 
 @testable import AdSelectionCore
+@testable import Pipeline
 
 @Suite("Throttling and repeated requests")
 struct ThrottleTests {

@@ -1,9 +1,10 @@
 import AdCore
 import AdEvents
 import BillingCore
-import Pipeline
 import TestValues
 import Testing
+
+@testable import Pipeline
 
 @Suite("B8: what billing remembers of apps' hours")
 struct AppHoursTests {

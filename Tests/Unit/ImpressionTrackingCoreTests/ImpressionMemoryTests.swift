@@ -1,9 +1,9 @@
 import AdCore
 import AdEvents
-import Pipeline
 import Testing
 
 @testable import ImpressionTrackingCore
+@testable import Pipeline
 
 @Suite("What impression tracking remembers")
 struct ImpressionMemoryTests {

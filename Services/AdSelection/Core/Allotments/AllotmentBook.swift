@@ -42,7 +42,7 @@ package struct AllotmentBook: Hashable, Sendable {
   }
 
   /// All allotments not closed yet, for a look from outside.
-  package var openRows: [AllotmentRow] {
+  var openRows: [AllotmentRow] {
     accounts.values.flatMap(\.open).sorted { $0.allotment < $1.allotment }
   }
 

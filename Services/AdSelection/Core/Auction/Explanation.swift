@@ -29,7 +29,7 @@ package struct Explanation: Hashable, Sendable {
   }
 
   /// The sum of all counts: always ``candidates``.
-  package var total: Int { winners + outbid + Int(counts.total) }
+  var total: Int { winners + outbid + Int(counts.total) }
 }
 
 extension Explanation {

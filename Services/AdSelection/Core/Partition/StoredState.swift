@@ -1,5 +1,4 @@
 package import AdCore
-internal import AdEvents
 
 /// A decision of the last minute as its row tells it: what throttling and repeated requests need to know of it.
 package struct StoredDecision: Hashable, Sendable {
@@ -21,14 +20,6 @@ package struct StoredDecision: Hashable, Sendable {
     self.placement = placement
     self.moment = moment
     self.reason = reason
-  }
-
-  /// What the row of `decided` tells.
-  package init(_ decided: DecidedRequest) {
-    let asked = decided.asked
-    self.init(
-      id: decided.id, requestID: asked.requestID, client: asked.clientHash, placement: asked.placement,
-      moment: asked.moment(now: decided.id.timestamp), reason: decided.decision.reason)
   }
 }
 

@@ -66,7 +66,7 @@ package struct TestSequence: Hashable, Sendable {
   }
 
   /// How many clients are counted.
-  package var clientCount: Int { counts.thingCount }
+  var clientCount: Int { counts.thingCount }
 
   /// The day of a moment: since the start of 1970, UTC.
   package static func day(of moment: Timestamp) -> Int64 { moment.milliseconds / Windows.dayMilliseconds }

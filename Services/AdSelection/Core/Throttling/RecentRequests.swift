@@ -119,7 +119,7 @@ package struct RecentRequests: Sendable {
   }
 
   /// How many decisions are held.
-  package var count: Int { current.entries.count + previous.entries.count }
+  var count: Int { current.entries.count + previous.entries.count }
 
   /// Under which id the request was decided, if it came less than 60 s before `now`.
   ///

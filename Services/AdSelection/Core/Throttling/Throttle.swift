@@ -98,7 +98,7 @@ package struct Throttle: Hashable, Sendable {
   }
 
   /// How many pairs are held.
-  package var pairCount: Int { current.pairCount + previous.pairCount }
+  var pairCount: Int { current.pairCount + previous.pairCount }
 
   /// Judges a request that came at `now`. Only an admitted one counts: a client that asks again and again is let through as often
   /// as one that keeps the rule. The refresh time is for banners; an interstitial has none.
