@@ -28,6 +28,9 @@ SPACE := $(NOTHING) $(NOTHING)
 PURE_TESTS := ^($(subst $(SPACE),|,$(strip $(PURE))))Tests\.
 UNIT_TESTS := ^($(subst $(SPACE),|,$(notdir $(wildcard Tests/Unit/*Tests))))\.
 
+# Tests that go behind those, so that three lanes take about as long.
+THIRD_LANE := ^(SimulationTests|OperationsTests|DeployTests)\.|MonthTests
+
 # All tests, their libraries optimised; a folder of its own, so that nothing is built again for the inner loop.
 TESTS := --scratch-path .build/tests
 # Whole modules, without what only a debugger reads: a sixth less to compile.
@@ -53,13 +56,16 @@ test: install-tests lint ## check the format, build, and run all tests
 	# The Python of others' programs is fetched meanwhile: who needs it waits for it.
 	@Tests/Conformance/venv >/dev/null 2>&1 &
 	$(BUILD_TESTS)
-	# What has servers waits for them most of the time, one test after the other; what only computes has the rest of the
-	# processors.
+	# What has servers waits for them some of the time, one test after the other; what only computes has the rest of the
+	# processors, and then a part of the others. The lanes take about as long.
 	@tests="$(RUN_TESTS)"; export NO_COLOR=1; \
 	Tests/in-memory Tests/java-archive Tests/side-by-side \
 	  network "$$tests --no-parallel --filter WholeNetwork" \
-	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork" \
-	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests && $$tests --no-parallel --filter MonthTests"
+	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip '$(THIRD_LANE)' --skip WholeNetwork" \
+	  others "failed=0; nice -n 19 $$tests --filter '$(PURE_TESTS)' || failed=1; \
+	    $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests || failed=1; \
+	    $$tests --no-parallel --filter MonthTests || failed=1; \
+	    $$tests --no-parallel --filter '$(THIRD_LANE)' --skip SimulationTests --skip MonthTests || failed=1; exit \$$failed"
 
 .PHONY: docs
 docs: build ## build the SDK's documentation, without a warning, into .build/documentation

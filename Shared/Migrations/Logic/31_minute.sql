@@ -13,6 +13,53 @@ CREATE OR REPLACE FUNCTION reporting.shown_value(dimension text, value text) RET
 RETURN CASE dimension WHEN 'size' THEN coalesce(vocabulary.ad_size_name(value::smallint), 'unknown')
   WHEN 'device' THEN coalesce(vocabulary.device_name(value::smallint), 'unknown') ELSE value END;
 
+-- A query of all that is counted, one kind of thing in each row: `shown` of the columns that say of what, which are `own` ones of
+-- the tables, `known` ones of impressions, whose country may be empty, and `billed` ones of revenue, which is never of tests.
+CREATE OR REPLACE FUNCTION public.query_of_counts(
+  shown text, own text, known text, billed text, counts text, revenue text, is_known text
+) RETURNS text LANGUAGE sql IMMUTABLE AS $function$
+  SELECT format($query$
+  SELECT %1$s, requests, fills, rendered, impressions, unloaded, taps,
+    clicks, stopped_actions, vocabulary.ad_error_name(error) AS error, errors, currency, gross_nanos, developer_nanos,
+    network_nanos, priced_impressions, never_shown, expired_unseen, shown_briefly
+  FROM (
+    -- A test request's error may be one that did not happen: its reason does not say which.
+    SELECT %2$s, requests, fills, 0::bigint AS rendered,
+      0::bigint AS impressions, 0::bigint AS unloaded, 0::bigint AS taps, 0::bigint AS clicks,
+      0::bigint AS stopped_actions, CASE reason WHEN vocabulary.decision_reason('testError') THEN injected_error
+        ELSE vocabulary.error_of_decision(reason) END AS error,
+      requests - fills AS errors, NULL::text AS currency, 0::numeric AS gross_nanos, 0::numeric AS developer_nanos,
+      0::numeric AS network_nanos, 0::bigint AS priced_impressions, 0::bigint AS never_shown, 0::bigint AS expired_unseen,
+      0::bigint AS shown_briefly
+    FROM ad_selection.%5$I
+    UNION ALL
+    SELECT %3$s, 0, 0,
+      CASE kind WHEN vocabulary.delivery_kind('rendered') THEN events ELSE 0 END,
+      CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END,
+      CASE kind WHEN vocabulary.delivery_kind('unloaded') THEN events ELSE 0 END, 0, 0, 0,
+      CASE kind WHEN vocabulary.delivery_kind('failed') THEN error END,
+      CASE kind WHEN vocabulary.delivery_kind('failed') THEN events ELSE 0 END, NULL, 0, 0, 0, 0,
+      CASE kind WHEN vocabulary.delivery_kind('neverShown') THEN events ELSE 0 END,
+      CASE kind WHEN vocabulary.delivery_kind('expiredUnseen') THEN events ELSE 0 END,
+      CASE kind WHEN vocabulary.delivery_kind('shownBriefly') THEN events ELSE 0 END
+    FROM impression_tracking.%5$I c WHERE %7$s
+    UNION ALL
+    SELECT %2$s, 0, 0, 0, 0, 0,
+      CASE kind WHEN vocabulary.tap_kind('click') THEN events ELSE 0 END,
+      CASE WHEN kind = vocabulary.tap_kind('click') AND verdict = vocabulary.click_verdict('billable')
+        THEN events ELSE 0 END,
+      CASE kind WHEN vocabulary.tap_kind('click') THEN 0 ELSE events END, NULL, 0, NULL, 0, 0, 0, 0,
+      0, 0, 0
+    FROM click_tracking.%5$I
+    UNION ALL
+    SELECT %4$s, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency,
+      gross, developer_amount, network_amount,
+      CASE kind WHEN vocabulary.charge_kind('impression') THEN events ELSE 0 END, 0, 0, 0
+    FROM billing.%6$I
+  ) AS counted
+  $query$, shown, own, known, billed, counts, revenue, is_known)
+$function$;
+
 DO $do$
 DECLARE
   source record;
@@ -31,49 +78,9 @@ BEGIN
       $$CASE dimension WHEN 'country' THEN coalesce(nullif(value, ''), 'unknown') ELSE value END AS value$$, 'true',
       $$hour, dimension, is_test, reporting.shown_value(dimension, value) AS value$$
   LOOP
-    EXECUTE format($view$
-      CREATE OR REPLACE VIEW reporting.%1$I AS
-      SELECT %2$s, requests, fills, rendered, impressions, unloaded, taps,
-        clicks, stopped_actions, vocabulary.ad_error_name(error) AS error, errors, currency, gross_nanos, developer_nanos,
-        network_nanos, priced_impressions, never_shown, expired_unseen, shown_briefly
-      FROM (
-        -- A test request's error may be one that did not happen: its reason does not say which.
-        SELECT %3$s, requests, fills, 0::bigint AS rendered,
-          0::bigint AS impressions, 0::bigint AS unloaded, 0::bigint AS taps, 0::bigint AS clicks,
-          0::bigint AS stopped_actions, CASE reason WHEN vocabulary.decision_reason('testError') THEN injected_error
-            ELSE vocabulary.error_of_decision(reason) END AS error,
-          requests - fills AS errors, NULL::text AS currency, 0::numeric AS gross_nanos, 0::numeric AS developer_nanos,
-          0::numeric AS network_nanos, 0::bigint AS priced_impressions, 0::bigint AS never_shown, 0::bigint AS expired_unseen,
-          0::bigint AS shown_briefly
-        FROM ad_selection.%6$I
-        UNION ALL
-        SELECT %4$s, 0, 0,
-          CASE kind WHEN vocabulary.delivery_kind('rendered') THEN events ELSE 0 END,
-          CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END,
-          CASE kind WHEN vocabulary.delivery_kind('unloaded') THEN events ELSE 0 END, 0, 0, 0,
-          CASE kind WHEN vocabulary.delivery_kind('failed') THEN error END,
-          CASE kind WHEN vocabulary.delivery_kind('failed') THEN events ELSE 0 END, NULL, 0, 0, 0, 0,
-          CASE kind WHEN vocabulary.delivery_kind('neverShown') THEN events ELSE 0 END,
-          CASE kind WHEN vocabulary.delivery_kind('expiredUnseen') THEN events ELSE 0 END,
-          CASE kind WHEN vocabulary.delivery_kind('shownBriefly') THEN events ELSE 0 END
-        FROM impression_tracking.%6$I c WHERE %8$s
-        UNION ALL
-        SELECT %3$s, 0, 0, 0, 0, 0,
-          CASE kind WHEN vocabulary.tap_kind('click') THEN events ELSE 0 END,
-          CASE WHEN kind = vocabulary.tap_kind('click') AND verdict = vocabulary.click_verdict('billable')
-            THEN events ELSE 0 END,
-          CASE kind WHEN vocabulary.tap_kind('click') THEN 0 ELSE events END, NULL, 0, NULL, 0, 0, 0, 0,
-          0, 0, 0
-        FROM click_tracking.%6$I
-        UNION ALL
-        SELECT %5$s, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency,
-          gross, developer_amount, network_amount,
-          CASE kind WHEN vocabulary.charge_kind('impression') THEN events ELSE 0 END, 0, 0, 0
-        FROM billing.%7$I
-      ) AS counted
-    $view$, source.name, source.shown, format(source.columns, 'is_test', source.country),
-      format(source.columns, 'is_test', source.known_country), format(source.columns, 'false', source.country),
-      source.counts, source.revenue, source.is_known);
+    EXECUTE format('CREATE OR REPLACE VIEW reporting.%I AS ', source.name) || public.query_of_counts(source.shown,
+      format(source.columns, 'is_test', source.country), format(source.columns, 'is_test', source.known_country),
+      format(source.columns, 'false', source.country), source.counts, source.revenue, source.is_known);
   END LOOP;
 END
 $do$;
