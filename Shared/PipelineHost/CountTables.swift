@@ -7,12 +7,13 @@ internal import Runtime
 package struct CountTables: Sendable {
   /// Days of minutes that are made ahead.
   private static let daysAhead: Int64 = 3
-  /// Rows of minutes, packed or not, of which so many are rolled up together, or an hour after the last time. What is rolled
-  /// up costs a row of the database for each value of each dimension; what is not costs its readers.
-  private static let rolledUpMinimum: Int64 = 500
-  private static let rolledUpMaximum: Int64 = 2_000
+  /// So many counts are rolled up together, or an hour after the last time. What is rolled up costs a row of the database for
+  /// each value of each dimension; what is not costs its readers some 5 us each.
+  private static let rolledUpMinimum: Int64 = 20_000
+  private static let rolledUpMaximum: Int64 = 200_000
 
   private let schema: String
+  private let unrolled: String
   private let minutes: String
   /// Many of their rows in one.
   private let packed: String
@@ -25,6 +26,7 @@ package struct CountTables: Sendable {
   ///   - kind: the last part of the tables' names: `count`, or `revenue`.
   package init(_ schema: String, _ kind: String = "count", retention: Retention) {
     self.schema = schema
+    unrolled = "\(schema).unrolled_\(kind)"
     minutes = "\(schema).minute_\(kind)"
     packed = "\(schema).packed_\(kind)"
     hours = "\(schema).hour_\(kind)"
@@ -47,24 +49,41 @@ package struct CountTables: Sendable {
 
   /// Rolls up what is counted since the last time, where that is worth it.
   ///
-  /// - Parameter fewest: so many rows are worth it.
+  /// - Parameters:
+  ///   - fewest: so many counts are worth it.
+  ///   - most: about so many are rolled up by one transaction.
+  ///   - goOn: asked between two of them.
   func rollUp(
-    _ connection: PostgresConnection, fewest: Int64 = Self.rolledUpMinimum, most: Int64 = Self.rolledUpMaximum
+    _ connection: PostgresConnection, fewest: Int64 = Self.rolledUpMinimum, most: Int64 = Self.rolledUpMaximum,
+    while goOn: () -> Bool = { true }
   ) throws(PostgresError) {
     let sql = "SELECT public.roll_up_counts($1, $2, $3)"
-    while try connection.query(sql, [schema, fewest, most]).first?.decode(0) == true {}
+    while goOn(), try connection.query(sql, [schema, fewest, most]).first?.decode(0) == true {}
   }
 
-  /// Folds what is old enough: in each transaction some of one partition's rows of one hour, or of one day.
+  /// Whether there are counts that should have been rolled up an hour ago: a transaction that has been open for as long keeps
+  /// all later ones waiting.
+  func areRollupsHeldUp(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
+    let sql = """
+      SELECT rolled_up_at < now() - interval '2 hours' AND EXISTS (SELECT FROM \(unrolled))
+      FROM pipeline.rollup WHERE service = $1
+      """
+    return try connection.query(sql, [schema]).first?.decode(0) ?? false
+  }
+
+  /// Folds rollups of old minutes into those of hours, and of old hours into those of days.
+  func foldRollups(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+    let oldest = [retention.minuteDays, retention.hourDays].map { Self.beginning(of: now, daysBack: $0).postgres }
+    let sql = "SELECT public.fold_rollups($1, $2, $3)"
+    while try connection.query(sql, [schema] + oldest).first?.decode(0) == true {}
+  }
+
+  /// Folds what is old enough and rolled up: in each transaction some of one partition's rows of one hour, or of one day.
   func fold(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let oldestMinute = Self.beginning(of: now, daysBack: retention.minuteDays)
-    let oldestHour = Self.beginning(of: now, daysBack: retention.hourDays)
-    // What is not rolled up is not folded.
-    try rollUp(connection, fewest: 1)
-    let sql = "SELECT public.fold_rollups($1, $2, $3)"
-    while try connection.query(sql, [schema, oldestMinute.postgres, oldestHour.postgres]).first?.decode(0) == true {}
     for (source, target, unit, before) in [
-      (minutes, hours, "hour", oldestMinute), (packed, hours, "hour", oldestMinute), (hours, days, "day", oldestHour),
+      (minutes, hours, "hour", oldestMinute), (packed, hours, "hour", oldestMinute),
+      (hours, days, "day", Self.beginning(of: now, daysBack: retention.hourDays)),
     ] {
       // From where the last one was: what was deleted before that is not looked through again.
       var since: PostgresTimestamp? = Timestamp(milliseconds: 0).postgres

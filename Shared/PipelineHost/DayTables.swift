@@ -118,6 +118,9 @@ package struct DayTables: Sendable {
     }
     attempt { () throws(PostgresError) in try maintain(connection, now: now) }
     attempt { () throws(PostgresError) in tell(try drop(connection, now: now, rest: rest)) }
+    // What is not rolled up is not folded.
+    attempt { () throws(PostgresError) in try counts.rollUp(connection, fewest: 1) }
+    attempt { () throws(PostgresError) in try counts.foldRollups(connection, now: now) }
     attempt { () throws(PostgresError) in try counts.fold(connection, now: now) }
     // A day later than their rows, so that every row has its batch.
     let oldest = now.advanced(byMilliseconds: -(Int64(retentionDays) + 1) * 86_400_000)

@@ -60,6 +60,8 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
   /// What is set once connected.
   var allSessionSettings: [String: String] {
     let ours = [
+      // Statements here are short, and plans that read many tables have hundreds of functions: compiling takes longer than they do.
+      "jit": "off",
       "idle_in_transaction_session_timeout": "\(idleInTransactionTimeoutMilliseconds)ms",
       "statement_timeout": "\(statementTimeoutMilliseconds)ms",
       "synchronous_commit": "on",

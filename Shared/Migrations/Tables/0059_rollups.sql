@@ -4,9 +4,9 @@
 -- A row of minutes says which transaction wrote it. All transactions up to one are rolled up, and nothing that came later: so
 -- whoever writes counts, however late they are, knows nothing of it, and whoever reads finds each in one of the two.
 CREATE TABLE pipeline.rollup (
-  service text PRIMARY KEY, last_transaction xid8 NOT NULL, rolled_up_at timestamptz NOT NULL DEFAULT now());
+  service text PRIMARY KEY, server bigint NOT NULL, last_transaction xid8 NOT NULL, rolled_up_at timestamptz NOT NULL DEFAULT now());
 COMMENT ON TABLE pipeline.rollup IS
-  'Up to which transaction the counts of a service are rolled up: later ones are read where they were written.';
+  'Up to which transaction, of which server, the counts of a service are rolled up: later ones are read where they were written.';
 
 DO $do$
 DECLARE
@@ -40,8 +40,8 @@ BEGIN
       COMMENT ON TABLE %1$I.rollup_%2$s IS
         'Counts rolled up by one dimension each, by the hour, of old ones by the day: for ever.';
     $ddl$, service, kind, columns, keys);
-    -- Nothing is rolled up: the end of this run does it (public.rebuild_rollups).
-    INSERT INTO pipeline.rollup (service, last_transaction) VALUES (service, '18446744073709551615');
+    -- Nothing is rolled up, by no server: the end of this run does it (public.rebuild_rollups).
+    INSERT INTO pipeline.rollup (service, server, last_transaction) VALUES (service, 0, '0');
   END LOOP;
 END
 $do$;

@@ -206,6 +206,10 @@ enum MoneyChecks {
         SELECT value AS campaign, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
           sum(developer_amount) AS developer, sum(network_amount) AS network
         FROM billing.revenue_by_dimension WHERE dimension = 'campaign' AND hour >= $4 GROUP BY 1, 2, 3, 4
+      ), dimensions AS (
+        SELECT dimension, sum(events) AS events, sum(gross) AS gross, sum(developer_amount) AS developer,
+          sum(network_amount) AS network
+        FROM billing.revenue_by_dimension WHERE hour >= $4 GROUP BY 1
       ), faults AS (
         SELECT format('%s: %s charges, %s counted', key, events, counted_events) AS example FROM compared WHERE differs
         UNION ALL
@@ -216,6 +220,10 @@ enum MoneyChecks {
           FROM counted GROUP BY 1, 2, 3, 4
         ) AS c FULL JOIN rolled_up r USING (campaign, kind, fate, currency)
         WHERE (c.events, c.gross, c.developer, c.network) IS DISTINCT FROM (r.events, r.gross, r.developer, r.network)
+        UNION ALL
+        SELECT format('by %s: %s charges rolled up, by campaign %s', d.dimension, d.events, r.events)
+        FROM dimensions d JOIN dimensions r ON r.dimension = 'campaign'
+        WHERE (d.events, d.gross, d.developer, d.network) <> (r.events, r.gross, r.developer, r.network)
       )
       SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
         ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)

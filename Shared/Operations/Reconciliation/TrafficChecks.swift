@@ -230,6 +230,9 @@ enum TrafficChecks {
         ), rolled_up AS (
           SELECT value AS app, is_test, sum(\(column)) AS rolled_up FROM \(service).count_by_dimension
           WHERE dimension = 'app' AND \(condition) AND hour >= $2 GROUP BY 1, 2
+        ), dimensions AS (
+          SELECT dimension, sum(\(column)) AS rolled_up FROM \(service).count_by_dimension
+          WHERE \(condition) AND hour >= $2 GROUP BY 1
         ), faults AS (
           SELECT format('%s, partition %s%s: %s counted, %s rows', app, partition,
             CASE WHEN is_test THEN ', test' ELSE '' END, counted, rows) AS example
@@ -239,6 +242,9 @@ enum TrafficChecks {
           FROM (SELECT app, is_test, sum(counted) AS counted FROM counted GROUP BY 1, 2) AS c
             FULL JOIN rolled_up USING (app, is_test)
           WHERE counted IS DISTINCT FROM rolled_up
+          UNION ALL
+          SELECT format('by %s: %s rolled up, by app %s', d.dimension, d.rolled_up, a.rolled_up)
+          FROM dimensions d JOIN dimensions a ON a.dimension = 'app' WHERE d.rolled_up <> a.rolled_up
         )
         SELECT coalesce((SELECT sum(rows) FROM compared), 0)::bigint, (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)

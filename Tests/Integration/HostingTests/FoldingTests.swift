@@ -22,6 +22,8 @@ struct FoldingTests {
     for (schema, kind) in schemas {
       let tables = CountTables(schema, kind, retention: Self.retention)
       try tables.maintain(connection, now: Self.now)
+      try tables.rollUp(connection, fewest: 1)
+      try tables.foldRollups(connection, now: Self.now)
       try tables.fold(connection, now: Self.now)
       // What is folded by now has tables without rows.
       try tables.maintain(connection, now: Self.now)
@@ -145,6 +147,7 @@ struct FoldingTests {
     try kept.maintain(connection, now: later)
     #expect(try number(connection, "SELECT count(*) FROM billing.minute_revenue_20300103") == 1)
     #expect(try number(connection, tables + " AND c.relname < 'minute_revenue_20300103'") == 0)
+    try kept.rollUp(connection, fewest: 1)
     try kept.fold(connection, now: later)
     try kept.maintain(connection, now: later)
     #expect(try number(connection, tables + " AND c.relname < 'minute_revenue_20300124'") == 0)
@@ -166,6 +169,7 @@ struct FoldingTests {
     #expect(error?.sqlState == "55P03")
     // Who only appends is not in the way of who folds.
     try connection.executeScript(CountedTraffic.counts)
+    try kept.rollUp(connection, fewest: 1)
     try kept.fold(connection, now: Self.now)
     try reader.commit()
     try kept.maintain(connection, now: Self.now)

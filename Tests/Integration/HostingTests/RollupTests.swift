@@ -55,6 +55,24 @@ struct RollupTests {
   private static let rolledUp = CountedTraffic.schemas.map { "(SELECT count(*) FROM \($0.0).rollup_\($0.1))" }
     .joined(separator: " + ")
 
+  /// Counts of old and of young hours, and one of an app that is none.
+  private static let late = """
+    INSERT INTO billing.minute_revenue (partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement,
+      country, device, size, currency, events, gross, developer_amount, network_amount)
+    SELECT partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement, country, device, size, currency,
+      events, gross, developer_amount, network_amount
+    FROM billing.minute_revenue ORDER BY minute LIMIT 1;
+    INSERT INTO impression_tracking.minute_count (partition, minute, kind, error, app, campaign, ad, placement, country, size,
+      device, is_test, events)
+    SELECT partition, minute, vocabulary.delivery_kind('failed'), 5, 'unheard of', '', '', placement, '', size, device,
+      is_test, 5
+    FROM impression_tracking.minute_count LIMIT 1;
+    INSERT INTO click_tracking.minute_count (partition, minute, kind, verdict, app, campaign, ad, placement, country, size,
+      device, is_test, events)
+    SELECT partition, minute, kind, verdict, app, campaign, ad, placement, country, size, device, is_test, 3
+    FROM click_tracking.minute_count ORDER BY minute DESC LIMIT 2
+    """
+
   @Test("M6: whether rolled up, partly or not, packed, late or folded, each dimension has all that is counted, once")
   func sums() async throws {
     let connection = try PostgresConnection(try await TestDatabase.configuration())
@@ -67,23 +85,7 @@ struct RollupTests {
     #expect(try number(connection, Self.unrolled) == 0 && number(connection, Self.rolledUp) > 1000)
     #expect(try differences(connection) == [:])
     // Late ones, of old and of young hours: fewer than are worth it wait.
-    try connection.executeScript(
-      """
-      INSERT INTO billing.minute_revenue (partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement,
-        country, device, size, currency, events, gross, developer_amount, network_amount)
-      SELECT partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement, country, device, size, currency,
-        events, gross, developer_amount, network_amount
-      FROM billing.minute_revenue ORDER BY minute LIMIT 1;
-      INSERT INTO impression_tracking.minute_count (partition, minute, kind, error, app, campaign, ad, placement, country, size,
-        device, is_test, events)
-      SELECT partition, minute, vocabulary.delivery_kind('failed'), 5, 'unheard of', '', '', placement, '', size, device,
-        is_test, 5
-      FROM impression_tracking.minute_count LIMIT 1;
-      INSERT INTO click_tracking.minute_count (partition, minute, kind, verdict, app, campaign, ad, placement, country, size,
-        device, is_test, events)
-      SELECT partition, minute, kind, verdict, app, campaign, ad, placement, country, size, device, is_test, 3
-      FROM click_tracking.minute_count ORDER BY minute DESC LIMIT 2
-      """)
+    try connection.executeScript(Self.late)
     for tables in Self.tables { try tables.rollUp(connection) }
     #expect(try number(connection, Self.unrolled) > 0)
     #expect(try differences(connection) == [:])
@@ -91,7 +93,11 @@ struct RollupTests {
     for tables in Self.tables { try tables.rollUp(connection) }
     #expect(try number(connection, Self.unrolled) == 0)
     #expect(try differences(connection) == [:])
-    for tables in Self.tables { try tables.fold(connection, now: Self.now) }
+    for tables in Self.tables {
+      try tables.rollUp(connection, fewest: 1)
+      try tables.foldRollups(connection, now: Self.now)
+      try tables.fold(connection, now: Self.now)
+    }
     // Of folded times there is no minute any more on either side.
     #expect(try differences(connection) == [:])
     for (schema, kind) in CountedTraffic.schemas {
@@ -124,7 +130,7 @@ struct RollupTests {
     let clicks = """
       SELECT coalesce(sum(clicks), 0) FROM reporting.by_dimension WHERE dimension = 'app' AND value = 'chess'
       """
-    let unrolled = "SELECT count(*) FROM click_tracking.unrolled_count WHERE dimension = 'all'"
+    let unrolled = "SELECT count(*) FROM click_tracking.unrolled_count"
     let tables = CountTables("click_tracking", retention: Retention())
     try early.begin()
     try early.execute(sql: count)
@@ -180,19 +186,26 @@ struct RollupTests {
   }
 
   @Test(
-    "rows that were copied into a server whose transactions have lower numbers are rolled up anew by the migrations")
+    "rows that were copied into another server, whose transactions have other numbers, are rolled up anew by the migrations"
+  )
   func copied() async throws {
     let connection = try PostgresConnection(try await TestDatabase.configuration())
     try connection.executeScript(CountedTraffic.counts)
-    for tables in Self.tables { try tables.fold(connection, now: Self.now) }
+    for tables in Self.tables {
+      try tables.rollUp(connection, fewest: 1)
+      try tables.foldRollups(connection, now: Self.now)
+      try tables.fold(connection, now: Self.now)
+    }
     try connection.executeScript(
       """
-      UPDATE pipeline.rollup SET last_transaction = '4000000000000';
+      UPDATE pipeline.rollup SET last_transaction = '4000000000000', server = server + 1;
       UPDATE billing.minute_revenue SET written_by = '3999999999999';
       DELETE FROM billing.rollup_revenue WHERE dimension = 'app';
       INSERT INTO billing.minute_revenue SELECT * FROM billing.minute_revenue LIMIT 1
       """)
     #expect(try !differences(connection).isEmpty)
+    let error = #expect(throws: PostgresError.self) { try Self.tables[0].rollUp(connection) }
+    #expect(error?.description.contains("run handbill migrate up") == true)
     _ = try MigrationRunner().up(connection)
     #expect(try differences(connection) == [:])
     #expect(try number(connection, Self.unrolled) == 0)

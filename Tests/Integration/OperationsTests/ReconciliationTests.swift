@@ -173,6 +173,11 @@ struct ReconciliationTests {
       ("M6", "UPDATE billing.minute_revenue SET gross = gross + 1 WHERE kind = vocabulary.charge_kind('impression')"),
       ("M6", "DELETE FROM billing.minute_revenue"), ("M6", "DELETE FROM click_tracking.minute_count"),
       ("M6", "INSERT INTO click_tracking.minute_count SELECT * FROM click_tracking.minute_count"),
+      ("M6", rolledUp("click_tracking.rollup_count", "1, 1, false, 1", by: "app")),
+      ("M6", rolledUp("click_tracking.rollup_count", "1, 1, false, 1", by: "country")),
+      ("M6", rolledUp("billing.rollup_revenue", "1, 1, 'USD', 0, 1, 1, 0", by: "campaign")),
+      ("M6", rolledUp("billing.rollup_revenue", "1, 1, 'USD', 1, 0, 0, 0", by: "developer")),
+      ("M6", "UPDATE pipeline.rollup SET last_transaction = '4000000000000' WHERE service = 'ad_selection'"),
     ])
   func tampered(rule: String, change: String) async throws {
     let result = try await reconcile(after: change)
@@ -180,6 +185,11 @@ struct ReconciliationTests {
     #expect(broken.contains { $0.rule == rule }, "\(result.text)")
     #expect(broken.allSatisfy { !$0.examples.isEmpty })
     #expect(!result.isClean)
+  }
+
+  /// What no count is behind is rolled up.
+  private static func rolledUp(_ table: String, _ counts: String, by dimension: String) -> String {
+    "INSERT INTO \(table) VALUES ('2030-01-01 05:00Z', '\(dimension)', 'x', \(counts))"
   }
 
   /// An ad was drawn, by a row and by a pack.

@@ -59,7 +59,7 @@ struct ConnectionTests {
   @Test(
     "every session has its settings",
     arguments: [
-      ("idle_in_transaction_session_timeout", "5s"), ("synchronous_commit", "on"), ("TimeZone", "UTC"),
+      ("idle_in_transaction_session_timeout", "5s"), ("synchronous_commit", "on"), ("TimeZone", "UTC"), ("jit", "off"),
       ("client_encoding", "UTF8"), ("application_name", "test"), ("statement_timeout", "30s"),
     ])
   func settings(name: String, value: String) async throws {
