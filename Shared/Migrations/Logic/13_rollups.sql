@@ -196,7 +196,7 @@ END
 $function$;
 
 -- Makes a service's rollups anew, of all its counts, a day at a time: of a database that has none yet, or that was copied by its
--- rows into another server, whose transactions have other numbers. Nobody rolls up or folds meanwhile.
+-- rows into another server, whose transactions have other numbers. Nobody counts, rolls up or folds meanwhile.
 CREATE OR REPLACE FUNCTION public.rebuild_rollups(service text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '32MB' AS $function$
 DECLARE
@@ -205,6 +205,7 @@ DECLARE
   -- Rows that are older than any transaction of this server.
   before_all CONSTANT xid8 := '1';
   counts text;
+  beginnings text;
   day timestamptz;
   next_day timestamptz := '-infinity';
 BEGIN
@@ -212,6 +213,9 @@ BEGIN
   EXECUTE format('DELETE FROM %s', rollup);
   FOREACH counts IN ARRAY ARRAY['minute_', 'packed_', 'hour_', 'day_'] LOOP
     counts := format('%I.%I', service, counts || kind);
+    beginnings := concat_ws(' UNION ALL ', beginnings, format('SELECT min(minute) FROM %s WHERE minute >= $1', counts));
+    -- Nothing is counted meanwhile: it would be rolled up here, and once more by its transaction.
+    EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', counts);
     PERFORM pg_advisory_xact_lock(hashtext('fold_counts'), counts::regclass::oid::int);
     IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = counts::regclass AND attname = 'written_by') THEN
       EXECUTE format('UPDATE %s SET written_by = $1 WHERE written_by > $1', counts) USING before_all;
@@ -219,7 +223,7 @@ BEGIN
   END LOOP;
   counts := format('SELECT * FROM %I.all_%s WHERE minute >= $1 AND minute < $2', service, kind);
   LOOP
-    EXECUTE format('SELECT min(minute) FROM %I.all_%s WHERE minute >= $1', service, kind) INTO day USING next_day;
+    EXECUTE format('SELECT min(minute) FROM (%s) AS beginnings (minute)', beginnings) INTO day USING next_day;
     EXIT WHEN day IS NULL;
     next_day := date_trunc('day', day, 'UTC') + interval '24 hours';
     EXECUTE public.query_to_roll_up(service, counts, rollup) USING day, next_day;
