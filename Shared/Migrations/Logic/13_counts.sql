@@ -101,8 +101,8 @@ $function$;
 
 -- Folds the rows, packed or not, that one partition has in the oldest unit ('hour' or 'day', UTC) of `source` from `since` on
 -- and before `before`, a beginning of a day: they are deleted, and what they add up to is appended to `target`. Of very many
--- rows the oldest: a unit may have several rows of one kind. What is not rolled up stays. Says when the
--- unit began; null when nothing is left, or somebody else folds. What comes late is another row, and folded later.
+-- rows the oldest: a unit may have several rows of one kind. What is not rolled up stays. Says when the unit began; null when
+-- nothing is left, or somebody else folds. What comes late is another row, and folded later.
 CREATE OR REPLACE FUNCTION public.fold_counts(
   source regclass, target regclass, unit text, since timestamptz, before timestamptz
 ) RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'

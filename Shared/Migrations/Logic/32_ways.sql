@@ -45,8 +45,7 @@ BEGIN
           reporting.hundredths(gross, priced_impressions * 1000000::numeric) AS gross_ecpm,
           coalesce(failed.errors, '{}') AS errors, priced_impressions
         FROM counted LEFT JOIN earned USING (%3$I) LEFT JOIN failed USING (%3$I)
-        $view$, view_name, way.expression, way.name, way.condition, is_test,
-        way.dimension);
+        $view$, view_name, way.expression, way.name, way.condition, is_test, way.dimension);
       EXECUTE format('COMMENT ON VIEW reporting.%I IS %L', view_name,
         CASE WHEN is_test THEN 'Test' ELSE 'Live' END || ' traffic per ' || way.name
           || '. With money in several currencies there is a row for each, and the counts stand in each of them.');

@@ -138,6 +138,9 @@ struct RollupTests {
     try late.execute(sql: count)
     try tables.rollUp(roller, fewest: 1)
     #expect(try number(roller, clicks) == 1 && number(roller, unrolled) == 1)
+    #expect(try !tables.areRollupsHeldUp(roller))
+    try roller.execute(sql: "UPDATE pipeline.rollup SET rolled_up_at = now() - interval '3 hours'")
+    #expect(try tables.areRollupsHeldUp(roller))
     try early.commit()
     #expect(try number(roller, clicks) == 2)
     // Who comes while another rolls up goes without.
