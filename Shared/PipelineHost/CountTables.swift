@@ -8,9 +8,9 @@ package struct CountTables: Sendable {
   /// Days of minutes that are made ahead.
   private static let daysAhead: Int64 = 3
   /// So many counts are rolled up together, or an hour after the last time. What is rolled up costs a row of the database for
-  /// each value of each dimension; what is not costs its readers some 5 us each.
-  private static let rolledUpMinimum: Int64 = 20_000
-  private static let rolledUpMaximum: Int64 = 200_000
+  /// each value of each dimension; what is not costs its readers some 5 us each. A tenth of a second's work: who stops a service
+  /// waits for it.
+  private static let countsRolledUp: Int64 = 20_000
 
   private let schema: String
   private let unrolled: String
@@ -54,7 +54,7 @@ package struct CountTables: Sendable {
   ///   - most: about so many are rolled up by one transaction.
   ///   - goOn: asked between two of them.
   func rollUp(
-    _ connection: PostgresConnection, fewest: Int64 = Self.rolledUpMinimum, most: Int64 = Self.rolledUpMaximum,
+    _ connection: PostgresConnection, fewest: Int64 = Self.countsRolledUp, most: Int64 = Self.countsRolledUp,
     while goOn: () -> Bool = { true }
   ) throws(PostgresError) {
     let sql = "SELECT public.roll_up_counts($1, $2, $3)"
