@@ -132,7 +132,8 @@ let tests: [Target] = [
     name: "ForeignClients", dependencies: ["CLibrdkafka"], path: "Tests/Support/ForeignClients",
     swiftSettings: touchesC),
   .target(
-    name: "TestValues", dependencies: ["AdCore", "AdEvents", "Pipeline", "Threads"], path: "Tests/Support/Values"),
+    name: "TestValues", dependencies: ["AdBasics", "AdCore", "AdEvents", "AdSelectionCore", "Pipeline", "Threads"],
+    path: "Tests/Support/Values"),
   .target(
     name: "TestServices",
     dependencies: [

@@ -9,6 +9,11 @@ BEGIN
 END
 $function$;
 
+-- How a service's tables of counts are named, behind the time that their rows are of.
+CREATE OR REPLACE FUNCTION public.count_kind(service text) RETURNS text LANGUAGE sql IMMUTABLE AS $function$
+  SELECT CASE service WHEN 'billing' THEN 'revenue' ELSE 'count' END
+$function$;
+
 -- What counts are counted by, and what is summed, as lists of columns; and how sums are made, and added to `known` ones. Sums are
 -- what is of type bigint or numeric; everything else, but for when and where, is what they are counted by.
 CREATE OR REPLACE FUNCTION public.count_columns(counts regclass, OUT keys text, OUT sums text, OUT added text, OUT merged text)
@@ -24,7 +29,8 @@ LANGUAGE sql STABLE AS $function$
   ) AS columns
 $function$;
 
--- All counts of a service, each row of a minute, of an hour, or of a day: whoever reads adds up.
+-- All counts of a service, each row of a minute, of an hour, or of a day: whoever reads adds up. And those that are not rolled up
+-- yet (13_rollups.sql).
 DO $do$
 DECLARE
   service text;
@@ -33,9 +39,8 @@ DECLARE
   arrays text;
   elements text;
 BEGIN
-  FOR service, kind IN VALUES ('ad_selection', 'count'), ('impression_tracking', 'count'), ('click_tracking', 'count'),
-    ('billing', 'revenue')
-  LOOP
+  FOREACH service IN ARRAY ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing'] LOOP
+    kind := public.count_kind(service);
     SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum),
       string_agg(format('p.%I', attname), ', ' ORDER BY attnum),
       string_agg(format('c.%I::%s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
@@ -50,6 +55,19 @@ BEGIN
     $view$, service, kind, names, arrays, elements);
     EXECUTE format('COMMENT ON VIEW %I.all_%s IS %L', service, kind,
       'All that is counted, by the minute, of older days by the hour, of still older ones by the day. Add up with sum().');
+    -- The upper bound, below which all are, has the planner expect few, and go by the index.
+    EXECUTE format($view$
+      CREATE OR REPLACE VIEW %1$I.unrolled_%2$s AS
+      SELECT minute, %3$s, written_by FROM %1$I.minute_%2$s
+      WHERE written_by > (SELECT last_transaction FROM pipeline.rollup WHERE service = %1$L)
+        AND written_by < '18446744073709551615'
+      UNION ALL
+      SELECT p.minute, c.*, p.written_by FROM %1$I.packed_%2$s AS p, unnest(%4$s) AS c (%3$s)
+      WHERE p.written_by > (SELECT last_transaction FROM pipeline.rollup WHERE service = %1$L)
+        AND p.written_by < '18446744073709551615'
+    $view$, service, kind, names, arrays);
+    EXECUTE format('COMMENT ON VIEW %I.unrolled_%s IS %L', service, kind,
+      'What is counted and not rolled up yet, with the transaction that wrote it.');
   END LOOP;
 END
 $do$;

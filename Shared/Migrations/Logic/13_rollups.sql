@@ -10,6 +10,11 @@ CREATE OR REPLACE FUNCTION public.server_identifier() RETURNS bigint LANGUAGE sq
   SELECT system_identifier FROM pg_control_system()
 $function$;
 
+-- A service's rollups.
+CREATE OR REPLACE FUNCTION public.rollup_of(service text) RETURNS regclass LANGUAGE sql STABLE AS $function$
+  SELECT format('%I.rollup_%s', service, public.count_kind(service))::regclass
+$function$;
+
 -- What a service's counts are rolled up by: of each dimension the columns, and its value of them. Revenue is rolled up by whom it
 -- is paid to, and by who pays it for which campaign, as well.
 CREATE OR REPLACE FUNCTION public.dimensions(service text) RETURNS TABLE (name text, columns text, value text)
@@ -29,19 +34,19 @@ CREATE OR REPLACE FUNCTION public.are_rolled_up(service text) RETURNS text LANGU
 $function$;
 
 -- A query of `counts` of a service, itself a query, once for each dimension: for who asks for one of them.
-CREATE OR REPLACE FUNCTION public.query_by_dimension(service text, counts text, rollup regclass) RETURNS text
+CREATE OR REPLACE FUNCTION public.query_by_dimension(service text, counts text) RETURNS text
 LANGUAGE sql STABLE AS $function$
   SELECT format($query$
     SELECT date_trunc('hour', minute, 'UTC') AS hour, d.dimension, d.value, %s, %s
     FROM (%s) AS counted CROSS JOIN LATERAL (VALUES %s) AS d (dimension, value) WHERE %s
   $query$, of.keys, of.sums, counts,
     (SELECT string_agg(format('(%L, %s)', name, value), ', ') FROM public.dimensions(service)), public.are_rolled_up(service))
-  FROM public.count_columns(rollup) AS of
+  FROM public.count_columns(public.rollup_of(service)) AS of
 $function$;
 
 -- A statement that rolls up `counts` of a service, a query. It takes them apart once, and groups them by all dimensions at once: a
 -- third of what it takes one after the other.
-CREATE OR REPLACE FUNCTION public.query_to_roll_up(service text, counts text, rollup regclass) RETURNS text
+CREATE OR REPLACE FUNCTION public.query_to_roll_up(service text, counts text) RETURNS text
 LANGUAGE sql STABLE AS $function$
   SELECT format($query$
     INSERT INTO %8$s AS known (hour, dimension, value, %3$s, %9$s)
@@ -49,9 +54,9 @@ LANGUAGE sql STABLE AS $function$
     FROM (SELECT *, date_trunc('hour', minute, 'UTC') AS hour FROM (%5$s) AS counts) AS counted WHERE %6$s
     GROUP BY hour, %3$s, GROUPING SETS (%7$s)
     ON CONFLICT (dimension, hour, value, %3$s) DO UPDATE SET %10$s
-  $query$, of.dimension, of.value, columns.keys, columns.added, counts, public.are_rolled_up(service), of.sets, rollup,
-    columns.sums, columns.merged)
-  FROM public.count_columns(rollup) AS columns, (
+  $query$, of.dimension, of.value, columns.keys, columns.added, counts, public.are_rolled_up(service), of.sets,
+    public.rollup_of(service), columns.sums, columns.merged)
+  FROM public.count_columns(public.rollup_of(service)) AS columns, (
     -- What has more columns first: its last is another's only one.
     SELECT string_agg(format('WHEN grouping(%s) = 0 THEN %L', d.columns, d.name), ' ' ORDER BY d.columns LIKE '%,%' DESC)
         FILTER (WHERE d.columns <> '') AS dimension,
@@ -62,41 +67,19 @@ LANGUAGE sql STABLE AS $function$
   ) AS of
 $function$;
 
--- Of each service: the counts that are not rolled up yet; and all counts by hour and dimension, which are these and the
--- rollups.
+-- Of each service all counts by hour and dimension: the rollups, and what is not rolled up yet.
 DO $do$
 DECLARE
   service text;
   kind text;
-  names text;
-  arrays text;
-  rollup regclass;
   columns record;
 BEGIN
-  FOR service, kind IN VALUES ('ad_selection', 'count'), ('impression_tracking', 'count'), ('click_tracking', 'count'),
-    ('billing', 'revenue')
-  LOOP
-    SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum), string_agg(format('p.%I', attname), ', ' ORDER BY attnum)
-    INTO names, arrays FROM pg_attribute
-    WHERE attrelid = format('%I.day_%s', service, kind)::regclass AND attnum > 2 AND NOT attisdropped;
-    -- The upper bound, below which all are, has the planner expect few, and go by the index.
-    EXECUTE format($view$
-      CREATE OR REPLACE VIEW %1$I.unrolled_%2$s AS
-      SELECT minute, %3$s, written_by FROM %1$I.minute_%2$s
-      WHERE written_by > (SELECT last_transaction FROM pipeline.rollup WHERE service = %1$L)
-        AND written_by < '18446744073709551615'
-      UNION ALL
-      SELECT p.minute, c.*, p.written_by FROM %1$I.packed_%2$s AS p, unnest(%4$s) AS c (%3$s)
-      WHERE p.written_by > (SELECT last_transaction FROM pipeline.rollup WHERE service = %1$L)
-        AND p.written_by < '18446744073709551615'
-    $view$, service, kind, names, arrays);
-    rollup := format('%I.rollup_%s', service, kind)::regclass;
-    SELECT * INTO columns FROM public.count_columns(rollup);
+  FOREACH service IN ARRAY ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing'] LOOP
+    kind := public.count_kind(service);
+    SELECT * INTO columns FROM public.count_columns(public.rollup_of(service));
     EXECUTE format('CREATE OR REPLACE VIEW %I.%s_by_dimension AS SELECT hour, dimension, value, %s, %s FROM %s UNION ALL ',
-        service, kind, columns.keys, columns.sums, rollup)
-      || public.query_by_dimension(service, format('SELECT * FROM %I.unrolled_%s', service, kind), rollup);
-    EXECUTE format('COMMENT ON VIEW %I.unrolled_%s IS %L', service, kind,
-      'What is counted and not rolled up yet, with the transaction that wrote it.');
+        service, kind, columns.keys, columns.sums, public.rollup_of(service))
+      || public.query_by_dimension(service, format('SELECT * FROM %I.unrolled_%s', service, kind));
     EXECUTE format('COMMENT ON VIEW %I.%s_by_dimension IS %L', service, kind,
       'All that is counted, by the hour, of old ones by the day, once for each dimension. Choose one; add up with sum().');
   END LOOP;
@@ -107,8 +90,6 @@ $do$;
 -- packed or not, and about `most` counts. Only of such before which all have ended: nothing can come between them any more.
 CREATE OR REPLACE FUNCTION public.next_rollup(service text, most bigint, OUT newest xid8, OUT counts bigint, OUT is_last boolean)
 LANGUAGE plpgsql STABLE AS $function$
-DECLARE
-  kind text := CASE service WHEN 'billing' THEN 'revenue' ELSE 'count' END;
 BEGIN
   EXECUTE format($sql$
     SELECT (array_agg(written_by ORDER BY written_by DESC))[1], coalesce(sum(counts), 0)::bigint,
@@ -124,7 +105,7 @@ BEGIN
         ) AS written ORDER BY written_by LIMIT 2000
       ) AS oldest
     ) AS added WHERE before < $3
-  $sql$, service, kind, CASE service WHEN 'ad_selection' THEN 'requests' ELSE 'events' END)
+  $sql$, service, public.count_kind(service), CASE service WHEN 'ad_selection' THEN 'requests' ELSE 'events' END)
     INTO newest, counts, is_last
     USING (SELECT last_transaction FROM pipeline.rollup AS r WHERE r.service = next_rollup.service),
       pg_snapshot_xmin(pg_current_snapshot()), most;
@@ -137,7 +118,6 @@ $function$;
 CREATE OR REPLACE FUNCTION public.roll_up_counts(service text, fewest bigint, most bigint) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '32MB' AS $function$
 DECLARE
-  kind text := CASE service WHEN 'billing' THEN 'revenue' ELSE 'count' END;
   mark pipeline.rollup;
   next record;
 BEGIN
@@ -150,8 +130,8 @@ BEGIN
   END IF;
   SELECT * INTO next FROM public.next_rollup(service, most);
   IF next.newest IS NULL OR next.counts < fewest AND mark.rolled_up_at > now() - interval '1 hour' THEN RETURN false; END IF;
-  EXECUTE public.query_to_roll_up(service, format('SELECT * FROM %I.unrolled_%s WHERE written_by <= $1', service, kind),
-      format('%I.rollup_%s', service, kind)::regclass)
+  EXECUTE public.query_to_roll_up(
+      service, format('SELECT * FROM %I.unrolled_%s WHERE written_by <= $1', service, public.count_kind(service)))
     USING next.newest;
   UPDATE pipeline.rollup AS r SET last_transaction = next.newest, rolled_up_at = now() WHERE r.service = roll_up_counts.service;
   RETURN NOT next.is_last;
@@ -163,13 +143,13 @@ $function$;
 CREATE OR REPLACE FUNCTION public.fold_rollups(service text, hours_before timestamptz, days_before timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $function$
 DECLARE
-  rollup text := format('%I.rollup_%s', service, CASE service WHEN 'billing' THEN 'revenue' ELSE 'count' END);
+  rollup regclass := public.rollup_of(service);
   columns record;
   first timestamptz;
 BEGIN
   PERFORM public.hold_service(service);
   IF NOT pg_try_advisory_xact_lock(hashtext('roll_up_counts'), hashtext(service)) THEN RETURN false; END IF;
-  SELECT * INTO columns FROM public.count_columns(rollup::regclass);
+  SELECT * INTO columns FROM public.count_columns(rollup);
   EXECUTE format($sql$
     WITH folded AS (
       DELETE FROM %1$s WHERE dimension = 'minute' AND hour < $1 AND value <> public.minute_text(hour) RETURNING *
@@ -200,8 +180,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.rebuild_rollups(service text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '32MB' AS $function$
 DECLARE
-  kind text := CASE service WHEN 'billing' THEN 'revenue' ELSE 'count' END;
-  rollup regclass := format('%I.rollup_%s', service, kind)::regclass;
+  kind text := public.count_kind(service);
   -- Rows that are older than any transaction of this server.
   before_all CONSTANT xid8 := '1';
   counts text;
@@ -210,7 +189,7 @@ DECLARE
   next_day timestamptz := '-infinity';
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('roll_up_counts'), hashtext(service));
-  EXECUTE format('DELETE FROM %s', rollup);
+  EXECUTE format('DELETE FROM %s', public.rollup_of(service));
   FOREACH counts IN ARRAY ARRAY['minute_', 'packed_', 'hour_', 'day_'] LOOP
     counts := format('%I.%I', service, counts || kind);
     beginnings := concat_ws(' UNION ALL ', beginnings, format('SELECT min(minute) FROM %s WHERE minute >= $1', counts));
@@ -226,7 +205,7 @@ BEGIN
     EXECUTE format('SELECT min(minute) FROM (%s) AS beginnings (minute)', beginnings) INTO day USING next_day;
     EXIT WHEN day IS NULL;
     next_day := date_trunc('day', day, 'UTC') + interval '24 hours';
-    EXECUTE public.query_to_roll_up(service, counts, rollup) USING day, next_day;
+    EXECUTE public.query_to_roll_up(service, counts) USING day, next_day;
   END LOOP;
   UPDATE pipeline.rollup AS r SET last_transaction = before_all, server = public.server_identifier(), rolled_up_at = now()
   WHERE r.service = rebuild_rollups.service;

@@ -46,6 +46,27 @@ struct ReportPlanTests {
     #expect(try dayTables(ReportQuery(grouping: [.app, .country]), connection).count > 2 * kinds.count)
   }
 
+  @Test("a report of one dimension and whole hours reads rollups, and of several, or of parts of hours, all counts")
+  func rollups() async throws {
+    let connection = try PostgresConnection(try await TestDatabase.configuration())
+    defer { connection.close() }
+    func readsRollups(_ query: ReportQuery) throws -> Bool {
+      let plan = try connection.query("EXPLAIN " + ReadReport.sql, ReadReport(query: query).parameters)
+        .map { try $0.decode(0, String.self) }.joined()
+      let isRolledUp = plan.contains(/on rollup_(count|revenue)/)
+      #expect(isRolledUp != plan.contains(/on (hour|day)_(count|revenue)/))
+      return isRolledUp
+    }
+    let day = Timestamp(milliseconds: 1_898_899_200_000)  // 2030-03-05Z
+    let halfPast = day.advanced(byMilliseconds: 1_800_000)
+    #expect(try readsRollups(ReportQuery()))
+    #expect(try readsRollups(ReportQuery(grouping: [.app], from: day)))
+    #expect(try readsRollups(ReportQuery(grouping: [.country, .hour], filter: [.country: "US", .day: "2030-03-05"])))
+    #expect(try !readsRollups(ReportQuery(grouping: [.app], filter: [.country: "US"])))
+    #expect(try !readsRollups(ReportQuery(grouping: [.app], from: halfPast)))
+    #expect(try !readsRollups(ReportQuery(from: day, until: halfPast)))
+  }
+
   /// An install of each day's ad, so many days after it was served.
   private static let installs = """
     SELECT public.keep_days(t::regclass, '2030-03-06', 125, 1, 125)

@@ -168,13 +168,3 @@ struct PartitionRig {
     return try (message.value ?? []).withUnsafeBytes { try AdResponse.decode(value: $0, headers: headers).get() }
   }
 }
-
-extension StoredDecision {
-  /// As its row tells it.
-  fileprivate init(_ decided: DecidedRequest) {
-    let asked = decided.asked
-    self.init(
-      id: decided.id, requestID: asked.requestID, client: asked.clientHash, placement: asked.placement,
-      moment: asked.moment(now: decided.id.timestamp), reason: decided.decision.reason)
-  }
-}

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import AdSelectionCore
 import Pipeline
+import TestValues
 
 /// Ad selection's tables in memory.
 struct SelectionTables: SimulatedTables {
@@ -183,15 +184,5 @@ struct SelectionTables: SimulatedTables {
         message: AdSelection.message(
           report, campaign: closed.row.campaign, sequence: closed.sequence, partition: batch.partition))
     }
-  }
-}
-
-extension StoredDecision {
-  /// As its row tells it.
-  fileprivate init(_ decided: DecidedRequest) {
-    let asked = decided.asked
-    self.init(
-      id: decided.id, requestID: asked.requestID, client: asked.clientHash, placement: asked.placement,
-      moment: asked.moment(now: decided.id.timestamp), reason: decided.decision.reason)
   }
 }
