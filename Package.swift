@@ -219,7 +219,7 @@ let tests: [Target] = [
       "AdSelection", "AdSelectionCore", "Billing", "ClickTracking", "Console", "Edge", "Handbill",
       "ImpressionTracking", "Migrations",
     ]
-      + servers + everythingShared,
+      + testTools + everythingShared,
     path: "Tests/Integration/DeployTests"),
   .testTarget(name: "LocalProcessesTests", dependencies: servers, path: "Tests/Integration/LocalProcessesTests"),
   .target(

@@ -1,8 +1,8 @@
 import Foundation
 import LocalProcesses
-import Migrations
 import Postgres
 import TestServers
+import TestServices
 import Testing
 
 /// What the tests read of a dashboard's file.
@@ -102,12 +102,10 @@ struct GrafanaTests {
 
   @Test("Every SQL of the dashboards runs on a migrated database, as the role that may only read reports")
   func statements() async throws {
-    let url = try await SharedPostgres.database(copyOf: "dashboards") { url in
-      let connection = try PostgresConnection(PostgresConfiguration(url))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-      try connection.executeScript(Self.counts)
-    }
+    let url = try await SharedPostgres.database(copyOf: TestDatabase.bare)
+    let writer = try PostgresConnection(PostgresConfiguration(url))
+    try writer.executeScript(Self.counts)
+    writer.close()
     let targets = try Dashboard.all().flatMap(\.targets).filter { $0.target.rawSql != nil }
     #expect(targets.count >= 15)
     try await onOwnThread {
@@ -135,11 +133,7 @@ struct GrafanaTests {
 
   @Test("The reading role can write nothing, and see nothing but reports")
   func reading() async throws {
-    let url = try await SharedPostgres.database(copyOf: "dashboards-empty") { url in
-      let connection = try PostgresConnection(PostgresConfiguration(url))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-    }
+    let url = try await SharedPostgres.database(copyOf: TestDatabase.bare)
     try await onOwnThread {
       var configuration = try PostgresConfiguration(url)
       configuration.sessionSettings["role"] = "handbill_reporting"

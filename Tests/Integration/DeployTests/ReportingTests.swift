@@ -1,19 +1,15 @@
 import Foundation
 import LocalProcesses
-import Migrations
 import Postgres
 import TestServers
+import TestServices
 import Testing
 
 @Suite("The reporting schema")
 struct ReportingTests {
   /// A connection to a migrated database, as the role that people's programs have.
   private static func withReader(_ body: (PostgresConnection) throws -> Void) async throws {
-    let url = try await SharedPostgres.database(copyOf: "dashboards-empty") { url in
-      let connection = try PostgresConnection(PostgresConfiguration(url))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-    }
+    let url = try await SharedPostgres.database(copyOf: TestDatabase.bare)
     var configuration = try PostgresConfiguration(url)
     configuration.sessionSettings["role"] = "handbill_reporting"
     configuration.sessionSettings["default_transaction_read_only"] = "on"

@@ -24,24 +24,28 @@ struct RollupTests {
     let dimensions = ["app", "campaign", "ad", "country", "size", "device", "placement"].map { ($0, $0) }
     let all = dimensions + [("all", "''"), ("minute", "public.minute_text(minute)")]
     var found: [String: Int64] = [:]
-    for (dimension, value) in all {
-      for (counts, rollups, keys, sums) in [
-        ("minute", "by_dimension", "is_test, error, currency", Self.sums),
-        ("invalid_minute", "invalid_by_dimension", "is_test, kind, reason", "sum(events) AS events"),
-      ] {
+    for (counts, rollups, keys, sums) in [
+      ("minute", "by_dimension", "is_test, error, currency", Self.sums),
+      ("invalid_minute", "invalid_by_dimension", "is_test, kind, reason", "sum(events) AS events"),
+    ] {
+      // The views are read once, not for each dimension.
+      try connection.executeScript(
+        """
+        CREATE TEMPORARY TABLE counted AS SELECT date_trunc('hour', minute, 'UTC') AS hour, * FROM reporting.\(counts);
+        CREATE TEMPORARY TABLE rolled_up AS SELECT * FROM reporting.\(rollups)
+        """)
+      for (dimension, value) in all {
         let sql = """
-          WITH counts AS (
-            SELECT date_trunc('hour', minute, 'UTC') AS hour, \(value) AS value, \(keys), \(sums) FROM reporting.\(counts)
-            GROUP BY 1, 2, \(keys)
-          ), rollups AS (
-            SELECT hour, value, \(keys), \(sums) FROM reporting.\(rollups) WHERE dimension = '\(dimension)'
-            GROUP BY hour, value, \(keys)
+          WITH counts AS (SELECT hour, \(value) AS value, \(keys), \(sums) FROM counted GROUP BY 1, 2, \(keys)),
+          rollups AS (
+            SELECT hour, value, \(keys), \(sums) FROM rolled_up WHERE dimension = '\(dimension)' GROUP BY hour, value, \(keys)
           )
           SELECT count(*) FROM ((TABLE counts EXCEPT ALL TABLE rollups) UNION ALL (TABLE rollups EXCEPT ALL TABLE counts)) AS d
           """
         let number = try connection.query(sql).first?.decode(0, Int64.self) ?? -1
         if number != 0 { found["\(rollups) \(dimension)", default: 0] += number }
       }
+      try connection.executeScript("DROP TABLE counted, rolled_up")
     }
     return found
   }

@@ -33,19 +33,23 @@ import Testing
     try await again.stop()
   }
 
+  @discardableResult
+  private static func run(_ sql: String, _ url: String) throws -> [String] {
+    try ChildProcess.run(.init("psql", ["-X", "-q", "-A", "-t", "-d", url, "-c", sql]))
+  }
+
   @Test("The shared server gives each caller a database of its own, also as a copy of a prepared one")
   func sharedDatabases() async throws {
+    let table = DatabaseTemplate("a table") { try Self.run("CREATE TABLE prepared (five int)", $0) }
+    let filled = DatabaseTemplate("a row", copyOf: table) { try Self.run("INSERT INTO prepared VALUES (5)", $0) }
     let server = try await SharedPostgres.shared()
     let one = try await SharedPostgres.database()
     let two = try await SharedPostgres.database()
     #expect(one != two)
-    let prepared = try await SharedPostgres.database(copyOf: "a table") { url in
-      try ChildProcess.run(.init("psql", ["-X", "-q", "-d", url, "-c", "CREATE TABLE prepared AS SELECT 5 AS five"]))
-    }
+    let prepared = try await SharedPostgres.database(copyOf: filled)
     #expect(prepared.contains("host="))
     #expect(server.isRunning)
-    let rows = try ChildProcess.run(
-      .init("psql", ["-X", "-A", "-t", "-d", prepared, "-c", "SELECT five FROM prepared"]))
+    let rows = try Self.run("SELECT five FROM prepared", prepared)
     #expect(rows == ["5"])
   }
 }

@@ -11,9 +11,8 @@ struct AllotmentRetentionTests {
 
   /// Four days are sealed, and everything was published.
   init() async throws {
-    days = try await SealingTests.Days()
+    days = try await SealingTests.Days(sealed: true)
     try await onOwnThread { [days] in
-      _ = try days.seal()
       for service in ["billing", "ad_selection"] {
         try days.run(
           """

@@ -10,9 +10,8 @@ import Testing
 struct ComparisonCostTests {
   @Test("what comparing reads does not grow with the days that are sealed")
   func cost() async throws {
-    let days = try await SealingTests.Days()
+    let days = try await SealingTests.Days(sealed: true)
     try await onOwnThread {
-      _ = try days.seal()
       let few = try rowsRead(days)
       // As many batches, journals, allotments and counts again as of a hundred sealed days.
       try days.run(

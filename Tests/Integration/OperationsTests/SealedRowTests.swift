@@ -43,9 +43,8 @@ struct SealedRowTests {
       ),
     ])
   func named(change: String, example: String) async throws {
-    let days = try await SealingTests.Days()
+    let days = try await SealingTests.Days(sealed: true)
     try await onOwnThread {
-      _ = try days.seal()
       let before = try #require(
         try Reconciler(days.pool).reconcile(withSealedRows: true).checks.first { $0.name == Self.name })
       #expect(before.differences == 0 && before.compared > 1_000, "\(before)")
@@ -58,9 +57,8 @@ struct SealedRowTests {
 
   @Test("I2: terms that no row of an open day names are read with the rows of sealed days alone, the others always")
   func terms() async throws {
-    let days = try await SealingTests.Days()
+    let days = try await SealingTests.Days(sealed: true)
     try await onOwnThread {
-      _ = try days.seal()
       func damaged(withSealedRows: Bool) throws -> [String] {
         try Reconciler(days.pool).reconcile(withSealedRows: withSealedRows).checks
           .filter { $0.rule == "I2" && $0.differences > 0 }.map(\.name)
@@ -79,9 +77,8 @@ struct SealedRowTests {
 
   @Test("a charge in a day that was dropped is named, whoever made the day's table again")
   func dropped() async throws {
-    let days = try await SealingTests.Days()
+    let days = try await SealingTests.Days(sealed: true)
     try await onOwnThread {
-      _ = try days.seal()
       _ = try days.drop()
       try days.run(
         """

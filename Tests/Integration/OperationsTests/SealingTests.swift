@@ -2,6 +2,7 @@ import AdCore
 import JSON
 import LocalProcesses
 import Postgres
+import TestServers
 import TestServices
 import TestValues
 import Testing
@@ -15,13 +16,26 @@ struct SealingTests {
 
   /// Five days on a database of their own.
   struct Days {
+    private static let open = DatabaseTemplate("days of traffic", copyOf: TestDatabase.migrated) { url in
+      let days = try Days(url)
+      defer { days.pool.close() }
+      try days.run(DaysOfTraffic.rows)
+    }
+    private static let sealed = DatabaseTemplate("sealed days of traffic", copyOf: open) { url in
+      let days = try Days(url)
+      defer { days.pool.close() }
+      _ = try days.seal()
+    }
+
     let pool: PostgresPool
 
-    init() async throws {
-      pool = try await TestDatabase.pool()
-      try await onOwnThread { [pool] in
-        try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(DaysOfTraffic.rows) }
-      }
+    /// - Parameter sealed: whether the first four are.
+    init(sealed: Bool = false) async throws {
+      try self.init(try await SharedPostgres.database(copyOf: sealed ? Self.sealed : Self.open))
+    }
+
+    private init(_ url: String) throws {
+      pool = PostgresPool(try PostgresConfiguration(url, applicationName: "test"), size: 4)
     }
 
     func run(_ script: String) throws {
@@ -218,9 +232,8 @@ struct SealingTests {
 
   @Test("what differs in open days, or in what is kept of sealed ones, is found after their rows are gone")
   func tampered() async throws {
-    let days = try await Days()
+    let days = try await Days(sealed: true)
     try await onOwnThread {
-      _ = try days.seal()
       _ = try days.drop()
       for tampering in Self.tamperings { try tamper(days, tampering.rule, tampering.change) }
       #expect(try Reconciler(days.pool).reconcile().differences == 0)
@@ -269,9 +282,8 @@ struct SealingTests {
 
   @Test("passes at what is new find nothing to differ where days were sealed and dropped")
   func online() async throws {
-    let days = try await Days()
+    let days = try await Days(sealed: true)
     try await onOwnThread {
-      _ = try days.seal()
       _ = try days.drop()
       let time = MovingClock(Self.now)
       var reconciler = OnlineReconciler(days.pool)

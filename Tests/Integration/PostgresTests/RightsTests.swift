@@ -10,16 +10,17 @@ import Testing
 struct RightsTests {
   private typealias Rights = DeclaredRights.Rights
 
+  private static let withLogins = DatabaseTemplate("with logins", copyOf: TestDatabase.bare) { url in
+    let connection = try PostgresConnection(PostgresConfiguration(url))
+    defer { connection.close() }
+    try DatabaseUser.makeLogins(connection)
+  }
+
   private let url: String
   private let owner: PostgresConnection
 
   init() async throws {
-    url = try await SharedPostgres.database(copyOf: "with logins") { url in
-      let connection = try PostgresConnection(PostgresConfiguration(url))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-      try DatabaseUser.makeLogins(connection)
-    }
+    url = try await SharedPostgres.database(copyOf: Self.withLogins)
     owner = try PostgresConnection(PostgresConfiguration(url))
   }
 

@@ -42,26 +42,24 @@ package enum SharedPostgres {
     try await onOwnThread { try give(from: server.get()) }
   }
 
-  /// The URL of a new database that is a copy of a template, which `prepare` fills at the first use of its name.
-  ///
-  /// - Parameters:
-  ///   - template: names the template within this process, for example `migrated`.
-  ///   - prepare: gets the URL of the template; it must close its connections before it returns. It runs on a thread of
-  ///     its own and may block.
-  package static func database(
-    copyOf template: String, prepare: @escaping @Sendable (String) throws -> Void
-  ) async throws -> String {
+  /// The URL of a new database that is a copy of a template, which is made at its first use in this process.
+  package static func database(copyOf template: DatabaseTemplate) async throws -> String {
     try await onOwnThread {
       let server = try server.get()
-      let source = try templates.withLock { templates in
-        if let known = templates[template] { return known }
-        let name = "template_\(templates.count + 1)"
-        try prepare(try server.createDatabaseAndWait(name))
-        templates[template] = name
-        return name
-      }
-      return try give(from: server, template: source)
+      return try give(from: server, template: templates.withLock { try source(of: template, in: &$0, on: server) })
     }
+  }
+
+  /// The database that a template is, made if it is not there yet, after the one that it is a copy of.
+  private static func source(
+    of template: DatabaseTemplate, in known: inout [String: String], on server: PrivatePostgres
+  ) throws -> String {
+    if let name = known[template.name] { return name }
+    let base = try template.base.map { try source(of: $0, in: &known, on: server) }
+    let name = "template_\(known.count + 1)"
+    try template.prepare(try server.createDatabaseAndWait(name, template: base))
+    known[template.name] = name
+    return name
   }
 
   private static func give(from server: PrivatePostgres, template: String? = nil) throws -> String {

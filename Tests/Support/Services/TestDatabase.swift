@@ -4,16 +4,18 @@ import TestServers
 
 /// Databases with the whole schema and a login for each program, each a copy of one that was migrated once.
 package enum TestDatabase {
-  /// Where a new one is.
-  package static func url() async throws -> String {
-    try await SharedPostgres.database(copyOf: "migrated") { url in
-      try migrate(url)
-      let connection = try PostgresConnection(PostgresConfiguration(url, applicationName: "migrate"))
-      defer { connection.close() }
-      try connection.executeScript(WritableViews.sql)
-      try DatabaseUser.makeLogins(connection)
-    }
+  /// The schema as the migrations leave it, and no more.
+  package static let bare = DatabaseTemplate("bare") { try migrate($0) }
+  /// With logins, and views that tests may write through.
+  package static let migrated = DatabaseTemplate("migrated", copyOf: bare) { url in
+    let connection = try PostgresConnection(PostgresConfiguration(url, applicationName: "prepare"))
+    defer { connection.close() }
+    try connection.executeScript(WritableViews.sql)
+    try DatabaseUser.makeLogins(connection)
   }
+
+  /// Where a new one is.
+  package static func url() async throws -> String { try await SharedPostgres.database(copyOf: migrated) }
 
   /// How to reach a new one.
   package static func configuration() async throws -> PostgresConfiguration {
