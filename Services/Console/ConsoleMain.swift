@@ -105,8 +105,9 @@ enum ConsoleMain: Service {
       NetworkState(reconciliation: reconciliation.last, stop: breaker.stop)
     }
     let server = try HTTPServer(
-      address: configuration.address, port: configuration.port, router: routes.router,
-      onFailure: context.logger.named("http").httpFailure)
+      address: configuration.address, port: configuration.port,
+      settings: [address.declaration.name, port.declaration.name],
+      router: routes.router, onFailure: context.logger.named("http").httpFailure)
     context.lifeCycle.onStop("http") { server.stop() }
     context.logger.notice(
       "the console can be seen", ["url": .text("http://\(server.address):\(server.port)/")])

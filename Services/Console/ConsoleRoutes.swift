@@ -59,12 +59,14 @@ struct ConsoleRoutes: Sendable {
     return router
   }
 
-  /// An answer to a program; while PostgreSQL is away one that says so.
+  /// An answer to a program; while PostgreSQL is away, or where it takes too long, one that says so.
   private func told(_ read: () throws -> JSONValue) throws -> HTTPResponse {
     do {
       return .json(try read())
     } catch let error as PostgresError where error.isUnavailable {
       throw HTTPProblem(503, UnavailablePage.reason + ": ask again later.")
+    } catch let error as PostgresError where error.isStatementEnded {
+      throw HTTPProblem(503, "This took too long. \(error.hint ?? "Ask again later").")
     }
   }
 

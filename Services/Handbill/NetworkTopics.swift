@@ -22,6 +22,17 @@ struct NetworkTopics: Sendable {
   /// The network's partition count.
   let partitions: Int32
 
+  /// With as many partitions as are given; else as the network has by now, so that what is made fits what is there; else
+  /// as many as a new one gets. Of an embedded broker nothing is known but what is given.
+  ///
+  /// Blocks.
+  static func find(on kafka: KafkaAddress, partitions: Int32?) throws(KafkaError) -> NetworkTopics {
+    let new = NetworkTopics(kafka: kafka, partitions: partitions ?? TopicsCommand.partitionsDefault)
+    guard partitions == nil, !kafka.isEmbedded else { return new }
+    let counts = try new.counts(new.settings(apps: []))
+    return NetworkTopics(kafka: kafka, partitions: counts.values.max() ?? TopicsCommand.partitionsDefault)
+  }
+
   /// All topics of the network with a response topic for each app.
   func settings(apps: [AppID]) -> [TopicSettings] {
     Topic.networkSettings(networkPartitions: partitions)

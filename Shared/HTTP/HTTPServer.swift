@@ -45,15 +45,16 @@ package enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertibl
   case invalidAddress(String)
   /// The library takes certificate and key neither apart nor together.
   case invalidCredentials
-  /// The address and port cannot be listened on; the number is `errno`.
-  case cannotListen(address: String, port: Int, code: Int32)
+  /// The address and port cannot be listened on; the number is `errno`, and the settings choose others.
+  case cannotListen(address: String, port: Int, code: Int32, settings: [String])
 
   package var description: String {
     switch self {
     case .invalidAddress(let address): "“\(address)” is not an IP address"
     case .invalidCredentials: "certificate and private key are not both PEM, or do not belong together"
-    case .cannotListen(let address, let port, let code):
+    case .cannotListen(let address, let port, let code, let settings):
       unsafe "cannot listen on \(address) port \(port): \(String(cString: strerror(code)))"
+        + (settings.isEmpty ? "" : "; choose another by \(settings.joined(separator: " or "))")
     }
   }
 }
@@ -86,14 +87,16 @@ package final class HTTPServer: Sendable {
   /// - Parameters:
   ///   - address: an IP address in text, such as `127.0.0.1` or `::1`.
   ///   - port: 0 takes a free one.
+  ///   - settings: the names of those that chose address and port, for the error where they cannot be had.
   ///   - credentials: nil for plain HTTP.
   ///   - onFailure: told of each handler that throws anything but ``HTTPProblem``; called on the server's threads.
   package init(
-    address: String = "127.0.0.1", port: Int, router: Router, limits: HTTPLimits = HTTPLimits(),
-    credentials: HTTPCredentials? = nil, onFailure: @escaping @Sendable (HTTPFailure) -> Void = { _ in }
+    address: String = "127.0.0.1", port: Int, settings: [String] = [], router: Router,
+    limits: HTTPLimits = HTTPLimits(), credentials: HTTPCredentials? = nil,
+    onFailure: @escaping @Sendable (HTTPFailure) -> Void = { _ in }
   ) throws(HTTPServerError) {
     guard let wanted = UInt16(exactly: port) else {
-      throw .cannotListen(address: address, port: port, code: EINVAL)
+      throw .cannotListen(address: address, port: port, code: EINVAL, settings: settings)
     }
     let context = HTTPServerContext(router: router, limits: limits, onFailure: onFailure)
     var failure = HB_HTTP_OK
@@ -114,7 +117,7 @@ package final class HTTPServer: Sendable {
       if failure == HB_HTTP_BAD_ADDRESS { throw .invalidAddress(address) }
       // Of bad credentials the library says nothing, and leaves no error behind.
       throw errno == 0 && credentials != nil
-        ? .invalidCredentials : .cannotListen(address: address, port: port, code: errno)
+        ? .invalidCredentials : .cannotListen(address: address, port: port, code: errno, settings: settings)
     }
     self.address = address
     self.port = unsafe Int(hb_http_port(pointer))

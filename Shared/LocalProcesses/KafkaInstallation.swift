@@ -5,22 +5,17 @@ package struct KafkaInstallation: Sendable, Equatable {
   /// The folder that has `bin/kafka-server-start.sh`.
   package let home: String
 
-  /// Where a Kafka is looked for: `KAFKA_HOME`, else `../shared/kafka` beside the package.
-  package static var candidates: [String] {
-    [ProcessInfo.processInfo.environment["KAFKA_HOME"], PackageRoot.path("../shared/kafka")].compactMap { $0 }
-  }
-
-  /// Finds a Kafka, and the Java that it needs.
+  /// Finds a Kafka, and the Java that it needs: in `KAFKA_HOME`, else in `../shared/kafka` beside the package.
   ///
   /// - Throws: `SupervisionError.unavailable` with what is missing.
   package static func find() throws -> KafkaInstallation {
     let scripts = ["kafka-server-start.sh", "kafka-storage.sh"]
-    let home = candidates.first { folder in
-      scripts.allSatisfy { FileManager.default.isExecutableFile(atPath: "\(folder)/bin/\($0)") }
-    }
-    guard let home else {
+    let named = ProcessInfo.processInfo.environment["KAFKA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+    let home = named ?? PackageRoot.path("../shared/kafka")
+    guard scripts.allSatisfy({ FileManager.default.isExecutableFile(atPath: "\(home)/bin/\($0)") }) else {
       throw SupervisionError.unavailable(
-        what: "Apache Kafka", hint: "set KAFKA_HOME to the folder of a Kafka 3.7 or later")
+        what: named.map { "Apache Kafka in \($0)" } ?? "Apache Kafka",
+        hint: "set KAFKA_HOME to the folder of a Kafka 3.7 or later")
     }
     guard hasJava else {
       throw SupervisionError.unavailable(
@@ -29,7 +24,7 @@ package struct KafkaInstallation: Sendable, Equatable {
     return KafkaInstallation(home: URL(fileURLWithPath: home).standardizedFileURL.path)
   }
 
-  /// Why there is no Kafka to test with; nil when there is one.
+  /// Why there is no Kafka that could be started; nil when there is one.
   package static var reasonMissing: String? {
     do {
       _ = try find()

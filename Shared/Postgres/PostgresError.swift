@@ -101,6 +101,9 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// A statement took longer than the session allows, or somebody ended it (57014).
+  package var isStatementEnded: Bool { sqlState == "57014" }
+
   /// The login may not do what was asked (42501).
   package var isMissingRight: Bool { sqlState == "42501" }
 

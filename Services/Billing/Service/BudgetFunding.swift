@@ -8,7 +8,7 @@ internal import Synchronization
 /// Brings the catalogue's budgets into the database, as they are published.
 final class BudgetFunding: Sendable {
   /// The most items that wait while the database is away. What is dropped comes again: the console publishes all of
-  /// the catalogue every 30 s, and tombstones when it starts.
+  /// the catalogue again and again, and tombstones when it starts.
   private static let waitingMaximum = 20_000
 
   private let catalog: BudgetCatalog

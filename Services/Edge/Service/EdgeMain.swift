@@ -118,7 +118,9 @@ enum EdgeMain: Service {
         ["files": .init(allowed), "connections": .init(configuration.http.connectionsMaximum)])
     }
     let server = try HTTPServer(
-      address: configuration.address, port: configuration.port, router: front.router, limits: configuration.http,
+      address: configuration.address, port: configuration.port,
+      settings: [EdgeKeys.address.declaration.name, EdgeKeys.port.declaration.name],
+      router: front.router, limits: configuration.http,
       credentials: configuration.credentials, onFailure: context.logger.named("http").httpFailure)
     context.lifeCycle.onStop("http") {
       front.beginDraining()

@@ -72,6 +72,10 @@ enum DemoCommand {
       } catch is StopRequest.Stopped {
         Terminal.note("Stopped; nothing is left running.")
         return .failure
+      } catch let error as SupervisionError {
+        guard case .unavailable = error else { throw error }
+        Terminal.note("\(invocation.path.joined(separator: " ")): \(error)")
+        return .unavailable
       }
     }
   }

@@ -15,8 +15,8 @@ enum DoctorCommand {
       """,
     options: KafkaAddress.options + DatabaseAddress.options + [
       .value(
-        "partitions", letter: "p", "COUNT", default: String(TopicsCommand.partitionsDefault),
-        help: "The network's partition count."),
+        "partitions", letter: "p", "COUNT",
+        help: "The network's partition count; without it the most that one of its topics has."),
       .value("app", "ID", repeats: true, help: "An app that has a topic for its answers; may be repeated."),
       .value(
         "principal", "ROLE=PRINCIPAL", repeats: true,
@@ -30,14 +30,17 @@ enum DoctorCommand {
     ]
   ) { invocation in
     let (partitions, apps) = try TopicsCommand.settings(invocation)
-    let topics = NetworkTopics(kafka: try KafkaAddress(invocation), partitions: partitions)
-    let brokers = BrokerExamination(
-      topics: topics, wanted: topics.settings(apps: apps),
-      access: NetworkAccess(rights: BrokerRight.all(apps: apps), names: try AccessCommand.names(invocation)))
+    let kafka = try KafkaAddress(invocation)
+    let access = NetworkAccess(rights: BrokerRight.all(apps: apps), names: try AccessCommand.names(invocation))
     let database = DatabaseExamination(databaseURL: try DatabaseAddress.address(invocation), clock: SystemClock())
     let disks = invocation.texts("disk")
     let findings = try await onOwnThread {
-      brokers.findings() + database.findings() + DiskExamination.findings(disks.isEmpty ? ["."] : disks)
+      // Brokers that are away are a finding, not an end.
+      let topics =
+        (try? NetworkTopics.find(on: kafka, partitions: partitions))
+        ?? NetworkTopics(kafka: kafka, partitions: TopicsCommand.partitionsDefault)
+      let brokers = BrokerExamination(topics: topics, wanted: topics.settings(apps: apps), access: access)
+      return brokers.findings() + database.findings() + DiskExamination.findings(disks.isEmpty ? ["."] : disks)
     }
     Terminal.print(
       invocation.wantsJSON ? JSONValue.list(findings.map(\.json)).prettyText : Finding.text(findings))

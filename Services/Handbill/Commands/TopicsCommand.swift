@@ -9,15 +9,16 @@ internal import Runtime
 
 /// `handbill topics`: the network's topics.
 enum TopicsCommand {
-  /// The network's partition count where nothing else is said.
+  /// The partition count of a new network where nothing else is said.
   static let partitionsDefault: Int32 = 4
 
   static let command = Command(
     "topics", summary: "Makes and shows the network's topics, and who may use them.",
     options: KafkaAddress.options + [
       .value(
-        "partitions", letter: "p", "COUNT", default: String(partitionsDefault),
-        help: "The network's partition count; it may only grow."),
+        "partitions", letter: "p", "COUNT",
+        help: "The network's partition count; it may only grow. Without it as many as its topics have, else "
+          + "\(partitionsDefault)."),
       .value("app", "ID", repeats: true, help: "An app that needs a topic for its answers; may be repeated."),
     ],
     subcommands: [
@@ -47,9 +48,9 @@ enum TopicsCommand {
       },
     ])
 
-  static func settings(_ invocation: Invocation) throws(UsageError) -> (partitions: Int32, apps: [AppID]) {
-    let range = 1...Int(EmbeddedBroker.partitionsMaximum)
-    let partitions = try invocation.integer("partitions", in: range) ?? Int(partitionsDefault)
+  /// The partition count that is given, and the apps that are named.
+  static func settings(_ invocation: Invocation) throws(UsageError) -> (partitions: Int32?, apps: [AppID]) {
+    let partitions = try invocation.integer("partitions", in: 1...Int(EmbeddedBroker.partitionsMaximum))
     var apps: [AppID] = []
     for text in invocation.texts("app") {
       guard let app = AppID(text) else {
@@ -58,15 +59,16 @@ enum TopicsCommand {
       guard text != App.reservedID else { throw UsageError("--app \(text): no app has this id, as it is the edge's") }
       apps.append(app)
     }
-    return (Int32(partitions), apps)
+    return (partitions.map(Int32.init), apps)
   }
 
   @Sendable private static func create(_ invocation: Invocation) async throws -> ExitCode {
     let (partitions, apps) = try settings(invocation)
     let replication = try invocation.integer("replication-factor", in: -1...9) ?? -1
-    let topics = NetworkTopics(kafka: try KafkaAddress(invocation), partitions: partitions)
+    let kafka = try KafkaAddress(invocation)
     let results = try await onOwnThread {
-      try topics.make(
+      let topics = try NetworkTopics.find(on: kafka, partitions: partitions)
+      return try topics.make(
         topics.settings(apps: apps).map { $0.kept(inCopies: Int32(replication)) },
         replicationFactor: Int32(replication))
     }
@@ -98,9 +100,12 @@ enum TopicsCommand {
 
   @Sendable private static func list(_ invocation: Invocation) async throws -> ExitCode {
     let (partitions, apps) = try settings(invocation)
-    let topics = NetworkTopics(kafka: try KafkaAddress(invocation), partitions: partitions)
-    let wanted = topics.settings(apps: apps)
-    let counts = try await onOwnThread { try topics.counts(wanted) }
+    let kafka = try KafkaAddress(invocation)
+    let (wanted, counts) = try await onOwnThread {
+      let topics = try NetworkTopics.find(on: kafka, partitions: partitions)
+      let wanted = topics.settings(apps: apps)
+      return (wanted, try topics.counts(wanted))
+    }
     let rows = wanted.map { topic in
       let known = Topic.allCases.first { $0.name == topic.name } ?? .responses
       return Listed(

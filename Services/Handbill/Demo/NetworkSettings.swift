@@ -47,7 +47,11 @@ struct LocalNetworkSettings: Sendable {
       if let servers = variable("HANDBILL_KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BOOTSTRAP_SERVERS") {
         kafka = .external(bootstrapServers: servers)
       } else {
-        kafka = KafkaInstallation.isAvailable ? .local : .embedded
+        let missing = KafkaInstallation.reasonMissing
+        if let missing, variable("KAFKA_HOME") != nil {
+          Terminal.note("\(invocation.path.joined(separator: " ")): \(missing); the broker in memory takes its place")
+        }
+        kafka = missing == nil ? .local : .embedded
       }
     case .some: throw UsageError("--kafka must be embedded or local")
     }

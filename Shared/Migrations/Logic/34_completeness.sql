@@ -28,7 +28,7 @@ COMMENT ON VIEW reporting.held IS
   'Accepted events beyond a cap of their app''s hour, which a person has to release or void (B8): in no revenue.';
 COMMENT ON COLUMN reporting.held.app IS 'The app''s id.';
 COMMENT ON COLUMN reporting.held.hour IS 'Start of the hour, UTC, in which their ads were served.';
-COMMENT ON COLUMN reporting.held.reason IS 'impressions, clicksOfAd or clickRate: the cap.';
+COMMENT ON COLUMN reporting.held.reason IS 'impressions, clicksOfAd or clickRate: the cap; decisionLost: its ad was served by a decision that the database has lost.';
 COMMENT ON COLUMN reporting.held.kind IS 'impression or click.';
 COMMENT ON COLUMN reporting.held.currency IS 'In which the advertiser would pay.';
 COMMENT ON COLUMN reporting.held.events IS 'How many are held.';

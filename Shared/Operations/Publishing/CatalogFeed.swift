@@ -1,7 +1,7 @@
 package import AdCore
 package import AdEvents
 
-/// What the catalogue's topic is told: every change, everything again every so often, and a heartbeat. Pure: rows and
+/// What the catalogue's topic is told: every change, everything again little by little, and a heartbeat. Pure: rows and
 /// times come in, records for the topic come out.
 ///
 /// The heartbeat counts what this feed has said, deleted records included until their tombstone, so it agrees with a
@@ -17,6 +17,12 @@ package struct CatalogFeed: Sendable {
   /// How long a deletion is told before its tombstone, in milliseconds.
   package static let deletionMilliseconds: Int64 = 86_400_000
 
+  /// In how many rounds everything is told again, unless a round would have more than ``againMaximum``.
+  package static let roundsOfAll = 30
+  /// The most that a round tells again, so that a large catalogue costs its readers, who take a heartbeat each round, and
+  /// the topic's disk no more than a small one.
+  package static let againMaximum = 1_000
+
   private struct Entry: Sendable {
     var message: CatalogMessage
     var version: Int64
@@ -25,6 +31,9 @@ package struct CatalogFeed: Sendable {
   }
 
   private var entries: [String: Entry] = [:]
+  /// What is to be told again until all was, the next last; and how many in a round.
+  private var again: [String] = []
+  private var againCount = 0
   /// The change number up to which rows were taken: the next ones are read after it.
   package private(set) var lastChange: Int64 = 0
   /// Keys whose rows this program cannot read, because a newer one wrote them.
@@ -32,15 +41,12 @@ package struct CatalogFeed: Sendable {
 
   package init() {}
 
-  /// Takes rows changed after ``lastChange`` and answers with what is to be published, the heartbeat last.
+  /// One round: takes rows changed after ``lastChange``, in the order of their changes, and answers with what is to be
+  /// published, the heartbeat last.
   ///
-  /// - Parameters:
-  ///   - isWhole: publish everything again.
-  ///   - stop: why no paid ads are to be served, for the heartbeat; nil while they are.
-  package mutating func outputs(
-    changed rows: [CatalogRow], isWhole: Bool, stop: PaidAdsStop? = nil, now: Timestamp
-  ) -> [Output] {
-    var outputs: [Output] = []
+  /// - Parameter stop: why no paid ads are to be served, for the heartbeat; nil while they are.
+  package mutating func outputs(changed rows: [CatalogRow], stop: PaidAdsStop? = nil, now: Timestamp) -> [Output] {
+    var outputs = takeAgain()
     for row in rows {
       lastChange = max(lastChange, row.changeNumber)
       guard let message = CatalogFeed.message(of: row) else {
@@ -50,15 +56,21 @@ package struct CatalogFeed: Sendable {
       unreadableKeys.remove(row.key)
       entries[row.key] = Entry(
         message: message, version: row.version, changeNumber: row.changeNumber, deletedAt: row.deletedAt)
-      if !isWhole { outputs.append(.message(message)) }
+      outputs.append(.message(message))
     }
     outputs += takeTombstones(now: now)
-    // In the order of the changes, so that a reader has all changes before the last one that it has read.
-    if isWhole {
-      outputs += entries.values.sorted { $0.changeNumber < $1.changeNumber }.map { .message($0.message) }
-    }
     outputs.append(.message(heartbeat(stop: stop, now: now)))
     return outputs
+  }
+
+  private mutating func takeAgain() -> [Output] {
+    if again.isEmpty {
+      again = entries.sorted { $0.value.changeNumber > $1.value.changeNumber }.map(\.key)
+      againCount = min((again.count + Self.roundsOfAll - 1) / Self.roundsOfAll, Self.againMaximum)
+    }
+    let keys = again.suffix(againCount)
+    again.removeLast(keys.count)
+    return keys.reversed().compactMap { key in entries[key].map { .message($0.message) } }
   }
 
   private mutating func takeTombstones(now: Timestamp) -> [Output] {

@@ -7,7 +7,8 @@ package import Postgres
 package import Runtime
 
 /// Publishes the catalogue to its compacted topic: what changed within a second of its commit, everything again every
-/// 30 s, and a heartbeat each second. Several may run at once: readers keep the highest version.
+/// 30 s (of more than 30,000 records 1,000 a second), and a heartbeat each second. Several may run at once: readers keep the
+/// highest version.
 package final class CatalogPublisher: Sendable {
   package static let published = MetricDeclaration.counter(
     "handbill_catalog_published_total", help: "Records sent to the catalogue's topic, heartbeats included.")
@@ -23,7 +24,6 @@ package final class CatalogPublisher: Sendable {
   private static let intervalMilliseconds: Int64 = 1_000
   /// How long to rest until it is looked again whether a person has decided what becomes of lost commits.
   private static let behindMilliseconds: Int64 = 5_000
-  private static let wholeIntervalMilliseconds: Int64 = 30_000
 
   private let pool: PostgresPool
   private let kafka: KafkaConfiguration
@@ -68,7 +68,7 @@ package final class CatalogPublisher: Sendable {
       try connection.run(ReadCatalog(after: 0))
     }
     try check(rows, against: told)
-    let outputs = feed.outputs(changed: rows, isWhole: true, now: now)
+    let outputs = feed.outputs(changed: rows, now: now)
     let producer = try KafkaProducer(
       configuration: kafka, topics: [Topic.catalog.name], timeoutMilliseconds: timeoutMilliseconds)
     do {
@@ -145,7 +145,7 @@ package final class CatalogPublisher: Sendable {
   private struct Round {
     var feed = CatalogFeed()
     var generation: UInt64?
-    var lastWhole: Int64?
+    var isBegun = false
 
     mutating func publish(
       from pool: PostgresPool, to producer: RebuiltProducer, under mac: MessageMAC, stop: PaidAdsStop?,
@@ -156,7 +156,7 @@ package final class CatalogPublisher: Sendable {
       if generation != current { self = Round(generation: current) }
       // Nothing was published yet: the tables may be older than what was published last. What is in the topic is in the
       // tables already, so these are read later.
-      let told = lastWhole == nil ? try topic() : CatalogTopic()
+      let told = isBegun ? CatalogTopic() : try topic()
       let after = feed.lastChange
       let rows = try pool.withConnection { connection throws(PostgresError) in
         try connection.run(ReadCatalog(after: after))
@@ -167,12 +167,9 @@ package final class CatalogPublisher: Sendable {
         return try publish(from: pool, to: producer, under: mac, stop: stop, clock: clock, topic: topic)
       }
       try CatalogPublisher.check(rows, against: told)
-      let monotonic = clock.monotonicMilliseconds
-      let isWhole = lastWhole.map { monotonic - $0 >= CatalogPublisher.wholeIntervalMilliseconds } ?? true
-      if isWhole { lastWhole = monotonic }
+      isBegun = true
       let now = clock.now
-      let outputs = feed.outputs(
-        changed: rows.filter { $0.changeNumber > after }, isWhole: isWhole, stop: stop, now: now)
+      let outputs = feed.outputs(changed: rows.filter { $0.changeNumber > after }, stop: stop, now: now)
       guard let kafka = producer.producer(generation: current) else { throw KafkaError.closed }
       for output in outputs { try CatalogPublisher.send(output, under: mac, now: now, to: kafka) }
       return outputs.count

@@ -79,6 +79,14 @@ package struct ReportQuery: Hashable, Sendable {
     return isWhole && dimensions.count <= 1 ? dimensions.first?.rawValue ?? Self.everything : nil
   }
 
+  /// What to ask for where it takes too long.
+  var advice: String {
+    rollup == nil
+      ? "By several dimensions, and of parts of hours, every count is read by itself: ask for less time (from, until), or by "
+        + "one dimension and whole hours"
+      : "Ask for less time (from, until)"
+  }
+
   /// Where the finest time stands in the grouping; nil where rows go by worth.
   var timeIndex: Int? { grouping.firstIndex(of: .hour) ?? grouping.firstIndex(of: .day) }
 

@@ -7,8 +7,18 @@ package struct Reports: Sendable {
 
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// One report, in one snapshot.
+  /// One report, in one snapshot. An error that it takes too long says how to ask for less.
   package func report(_ query: ReportQuery) throws(PostgresError) -> Report {
+    do {
+      return try read(query)
+    } catch {
+      var error = error
+      if error.isStatementEnded { error.hint = query.advice }
+      throw error
+    }
+  }
+
+  private func read(_ query: ReportQuery) throws(PostgresError) -> Report {
     try pool.snapshot { connection throws(PostgresError) in
       var statements = StatementBatch()
       let parts = statements.send(ReadReport(query: query))

@@ -5,7 +5,8 @@ package enum NetworkKeys {
   package static let ring = ConfigurationKey<KeyRing?>(
     "HANDBILL_TOKEN_KEYS", kind: "ID:BASE64,…", neutral: nil, isSecret: true,
     help: "Keys of the serve tokens and of what services write to each other: number, colon, at least 32 random bytes "
-      + "in base64, divided by commas; the highest number signs. Every service has the same, old ones for 8 days."
+      + "in base64, divided by commas; the highest number signs. Every service has the same, old ones for 8 days, or "
+      + "as long as conversions count."
   ) { text in
     do throws(KeyRingError) { return .success(try KeyRing(configuration: text)) } catch {
       return .failure(ConfigurationValueError("must be a key ring: \(error)"))

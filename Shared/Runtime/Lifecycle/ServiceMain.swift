@@ -146,6 +146,7 @@ package enum ServiceMain {
       ProcessMetrics.register(in: context.metrics, service: service.name)
       let admin = try HTTPServer(
         address: common.adminAddress, port: common.adminPort,
+        settings: [CommonKeys.adminAddress.declaration.name, CommonKeys.adminPort.declaration.name],
         router: AdminServer.routes(service: service.name, health: context.health, metrics: context.metrics),
         onFailure: context.logger.named("admin").httpFailure)
       // First in, last out: health can be asked for until the end.

@@ -118,7 +118,7 @@ final class LoggedWorld {
   private func tell() throws {
     let rows = try store.list(includesDeleted: true).filter { $0.changeNumber > feed.lastChange }
       .sorted { $0.changeNumber < $1.changeNumber }
-    let outputs = feed.outputs(changed: rows, isWhole: random.number(1...20) == 1, stop: stop, now: clock.now)
+    let outputs = feed.outputs(changed: rows, stop: stop, now: clock.now)
     source.apply(
       outputs.map { output in
         switch output {

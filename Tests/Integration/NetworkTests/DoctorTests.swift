@@ -22,7 +22,7 @@ extension WholeNetwork {
     }
 
     private func look(_ network: TestNetwork) throws -> Seen {
-      let said = try network.command(["doctor", "--json", "-p", "2", "--app", "chess"], accepting: [0, 1])
+      let said = try network.command(["doctor", "--json", "--app", "chess"], accepting: [0, 1])
       return Seen(status: said.status, findings: try JSONValue.parse(said.output.utf8).elements ?? [])
     }
 
@@ -65,13 +65,17 @@ extension WholeNetwork {
         #expect(damaged.finding("topics", "ads.responses.chess")?["found"] == "missing")
         #expect(damaged.state("postgres", "schema") == "wrong")
 
-        try network.command(["topics", "create", "-p", "2", "--app", "chess"])
+        // What is made fits what is there: a new network would have four partitions.
+        try network.command(["topics", "create", "--app", "chess"])
         // As the owner.
         try network.command(["migrate", "up", "--database-url", network.databaseURL])
         let after = try look(network)
         #expect(after.state("topics", "ads.clicks retention.ms") == "good")
         #expect(after.state("topics", "ads.responses.chess") == "good" && after.state("postgres", "schema") == "good")
-        let text = try network.command(["doctor", "-p", "2", "--app", "chess"], accepting: [1]).output
+        for topic in ["ads.responses.chess", "ads.clicks"] {
+          #expect(after.finding("topics", topic)?["found"] == "2 partitions")
+        }
+        let text = try network.command(["doctor", "--app", "chess"], accepting: [1]).output
         #expect(text.contains("do: docs/operations.md") && text.hasSuffix("to change\n"))
       }
     }

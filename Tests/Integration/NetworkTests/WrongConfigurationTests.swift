@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import LocalProcesses
 import Postgres
 import TestServers
@@ -77,6 +78,32 @@ extension WholeNetwork {
       let (status, told) = try run(service, ["HANDBILL_ADMIN_PORT": "0"])
       #expect(status == .exited(78), "\(told)")
       #expect(told.contains("HANDBILL_DATABASE_URL") && told.contains("is required"))
+    }
+
+    @Test("A port that is taken: exit 69, and the log names the settings that choose another")
+    func takenPort() throws {
+      let server = try HTTPServer(port: 0, router: Router())
+      defer { server.stop() }
+      var settings = settings(database: "postgresql://nobody@127.0.0.1:1/none")
+      settings["HANDBILL_ADMIN_PORT"] = "\(server.port)"
+      let (status, told) = try run("handbill-billing", settings)
+      #expect(status == .exited(69), "\(told)")
+      #expect(told.contains("; choose another by HANDBILL_ADMIN_ADDRESS or HANDBILL_ADMIN_PORT"), "\(told)")
+    }
+
+    @Test("A KAFKA_HOME where no Kafka is: exit 69, and it is named")
+    func noKafka() throws {
+      let folder = try TemporaryFolder(prefix: "hbc")
+      try folder.letOthersEnter()
+      let process = try ChildProcess(
+        .init(
+          Programs.own.path("handbill"), ["demo", "--kafka", "local", "--folder", folder.path + "/demo"],
+          environment: ["KAFKA_HOME": folder.path, "SWIFT_BACKTRACE": "enable=no"]))
+      let status = process.waitForExit(timeoutMilliseconds: 60_000)
+      if status == nil { process.terminate(graceMilliseconds: 0) }
+      let told = process.lastLines.joined(separator: "\n")
+      #expect(status == .exited(69), "\(told)")
+      #expect(told.contains("Apache Kafka in \(folder.path) is not available: set KAFKA_HOME"), "\(told)")
     }
 
     // They wait for a broker that is away before they end: all of them at once.

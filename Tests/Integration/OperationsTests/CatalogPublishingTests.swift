@@ -26,36 +26,62 @@ struct CatalogPublishingTests {
     return [records, sum]
   }
 
-  @Test("everything is told in the order of the changes, and the heartbeat names the last of them")
-  func order() {
-    var feed = CatalogFeed()
-    let rows = [row("z", version: 1, change: 1), row("m", version: 1, change: 4), row("a", version: 3, change: 9)]
-    for isWhole in [true, false] {
-      let outputs = feed.outputs(changed: isWhole ? rows : [], isWhole: isWhole, now: Timestamp(milliseconds: 1_000))
-      let keys = outputs.compactMap { output -> String? in
-        guard case .message(.record(let record, _)) = output else { return nil }
-        return record.key
-      }
-      #expect(keys == (isWhole ? ["developer/z", "developer/m", "developer/a"] : []))
-      guard case .message(.heartbeat(_, _, _, _, let change))? = outputs.last else { continue }
-      #expect(change == 9)
+  private func keys(_ outputs: [CatalogFeed.Output]) -> [String] {
+    outputs.compactMap { output in
+      guard case .message(.record(let record, _)) = output else { return nil }
+      return record.key
     }
   }
 
-  @Test("changes are told once, everything again when asked, and each round ends with a heartbeat that agrees")
+  @Test("everything is told in the order of the changes, and the heartbeat names the last of them")
+  func order() {
+    var feed = CatalogFeed()
+    let now = Timestamp(milliseconds: 1_000)
+    let rows = [row("z", version: 1, change: 1), row("m", version: 1, change: 4), row("a", version: 3, change: 9)]
+    let outputs = feed.outputs(changed: rows, now: now)
+    #expect(keys(outputs) == ["developer/z", "developer/m", "developer/a"])
+    guard case .message(.heartbeat(_, _, _, _, let change))? = outputs.last else {
+      Issue.record("\(outputs)")
+      return
+    }
+    #expect(change == 9)
+  }
+
+  @Test("a change is told at once, and each round ends with a heartbeat that agrees")
   func feed() {
     var feed = CatalogFeed()
     let now = Timestamp(milliseconds: 1_000)
     let first = feed.outputs(
-      changed: [row("a", version: 1, change: 1), row("b", version: 3, change: 4)], isWhole: false, now: now)
+      changed: [row("a", version: 1, change: 1), row("b", version: 3, change: 4)], now: now)
     #expect(first.count == 3)
     #expect(heartbeat(first) == [2, 4])
     #expect(feed.lastChange == 4)
-    #expect(feed.outputs(changed: [], isWhole: false, now: now).count == 1)
-    #expect(feed.outputs(changed: [], isWhole: true, now: now).count == 3)
-    let third = feed.outputs(changed: [row("a", version: 2, change: 5)], isWhole: false, now: now)
-    #expect(third.count == 2)
-    #expect(heartbeat(third) == [2, 5])
+    // What is told again comes first: the last that is told of a record is the latest.
+    let second = feed.outputs(changed: [row("a", version: 2, change: 5)], now: now)
+    #expect(keys(second) == ["developer/a", "developer/a"])
+    #expect(heartbeat(second) == [2, 5])
+  }
+
+  @Test(
+    "within 30 rounds everything is told again, in the order of the changes; of more than 30,000 records 1,000 a round",
+    arguments: [(1, 1), (29, 1), (90, 3), (91, 4), (30_000, 1_000), (30_001, 1_000), (45_500, 1_000)])
+  func again(records: Int, most: Int) {
+    var feed = CatalogFeed()
+    let now = Timestamp(milliseconds: 1_000)
+    let all = (1...records).map { row("\($0)", version: 1, change: Int64($0)) }
+    #expect(keys(feed.outputs(changed: all, now: now)).count == records)
+    for _ in 1...2 {
+      var told: [String] = []
+      var rounds = 0
+      while told.count < records {
+        let outputs = keys(feed.outputs(changed: [], now: now))
+        #expect(1...most ~= outputs.count)
+        told += outputs
+        rounds += 1
+      }
+      #expect(told == all.map(\.key))
+      #expect(rounds <= max(30, (records + 999) / 1_000))
+    }
   }
 
   @Test("a deletion counts in the heartbeat for a day, then its tombstone goes out and it counts no more")
@@ -64,13 +90,16 @@ struct CatalogPublishingTests {
     let deletedAt = Timestamp(milliseconds: 5_000)
     let deleted = row("a", version: 2, change: 2, deletedAt: deletedAt)
     let now = deletedAt.advanced(byMilliseconds: CatalogFeed.deletionMilliseconds - 1)
-    let before = feed.outputs(changed: [deleted, row("b", version: 1, change: 1)], isWhole: false, now: now)
+    let before = feed.outputs(changed: [deleted, row("b", version: 1, change: 1)], now: now)
     #expect(before.contains(.message(.deleted(key: "developer/a", version: 2))))
     #expect(heartbeat(before) == [2, 3])
-    let after = feed.outputs(changed: [], isWhole: false, now: now.advanced(byMilliseconds: 1))
-    #expect(after.first == .tombstone(key: "developer/a"))
+    let after = feed.outputs(changed: [], now: now.advanced(byMilliseconds: 1))
+    #expect(after.contains(.tombstone(key: "developer/a")))
     #expect(heartbeat(after) == [1, 1])
-    #expect(feed.outputs(changed: [], isWhole: false, now: now.advanced(byMilliseconds: 2)).count == 1)
+    // Nobody hears of it again, and of the other again and again.
+    let later = (2...5).flatMap { feed.outputs(changed: [], now: now.advanced(byMilliseconds: $0)) }
+    #expect(keys(later).count >= 3 && Set(keys(later)) == ["developer/b"])
+    #expect(!later.contains { if case .message(.deleted) = $0 { true } else { $0 == .tombstone(key: "developer/a") } })
   }
 
   @Test("a record that a newer program wrote is not told, not counted, and named")
@@ -78,7 +107,7 @@ struct CatalogPublishingTests {
     var feed = CatalogFeed()
     var strange = row("a", version: 1, change: 1)
     strange.body = ["id": "a", "name": "A", "colour": "red"]
-    let outputs = feed.outputs(changed: [strange], isWhole: true, now: Timestamp(milliseconds: 0))
+    let outputs = feed.outputs(changed: [strange], now: Timestamp(milliseconds: 0))
     #expect(heartbeat(outputs) == [0, 0])
     #expect(feed.unreadableKeys == ["developer/a"])
   }

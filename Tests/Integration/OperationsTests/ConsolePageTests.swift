@@ -50,6 +50,25 @@ struct ConsolePageTests {
     }
   }
 
+  @Test("a report that takes longer than a statement may answers 503, and says how to ask for less")
+  func slow() async throws {
+    let database = try await Self.database()
+    try await onOwnThread {
+      let owner = try PostgresConnection(database)
+      var database = database
+      database.statementTimeoutMilliseconds = 200
+      try owner.begin()
+      try owner.execute(sql: "LOCK TABLE ad_selection.minute_count")
+      let several = try Self.ask(["api", "v1", "reports"], [("group", "app,country")], at: database)
+      #expect(several.status == 503 && several.text.hasPrefix("This took too long. By several dimensions, "))
+      let one = try Self.ask(["api", "v1", "reports", "app"], at: database)
+      #expect(one.status == 503 && one.text == "This took too long. Ask for less time (from, until).")
+      try owner.rollback()
+      let after = try Self.ask(["api", "v1", "reports"], [("group", "app,country")], at: database)
+      #expect(after.status == 200)
+    }
+  }
+
   private static func finished(differences: Int64, held: Int64 = 0) -> FinishedReconciliation {
     let checks = [
       ReconciliationCheck(rule: "I6", name: "balances", compared: 9, differences: differences),

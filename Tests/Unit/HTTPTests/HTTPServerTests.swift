@@ -229,7 +229,11 @@ struct HTTPServerTests {
       try HTTPServer(address: "nowhere", port: 0, router: Router())
     }
     try withServer { server, _ in
-      #expect(throws: HTTPServerError.self) { try HTTPServer(port: server.port, router: Router()) }
+      let error = #expect(throws: HTTPServerError.self) {
+        try HTTPServer(port: server.port, settings: ["AN_ADDRESS", "A_PORT"], router: Router())
+      }
+      let taken = "cannot listen on 127.0.0.1 port \(server.port): Address already in use"
+      #expect(error?.description == taken + "; choose another by AN_ADDRESS or A_PORT")
     }
   }
 }
