@@ -64,7 +64,7 @@ struct CatalogPublishingTests {
 
   @Test(
     "within 30 rounds everything is told again, in the order of the changes; of more than 30,000 records 1,000 a round",
-    arguments: [(1, 1), (29, 1), (90, 3), (91, 4), (30_000, 1_000), (30_001, 1_000), (45_500, 1_000)])
+    arguments: [(1, 1), (29, 1), (90, 3), (91, 4), (31_500, 1_000)])
   func again(records: Int, most: Int) {
     var feed = CatalogFeed()
     let now = Timestamp(milliseconds: 1_000)
