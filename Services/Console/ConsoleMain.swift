@@ -42,7 +42,7 @@ enum ConsoleMain: Service {
       + "apps are offered (A7) and sums of sealed days; 'none' takes on none.")
 
   static let configurationKeys =
-    PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
+    PipelineSettings.connections
     + [
       NetworkKeys.ring.declaration, address.declaration, port.declaration, ConsoleHosts.names.declaration,
       role.declaration,

@@ -56,7 +56,7 @@ struct NetworkState: Sendable {
   private var waiting: Line? {
     guard let found = reconciliation?.reconciliation else { return nil }
     let counts = [
-      (found.held, "held beyond their app's caps (handbill traffic)"),
+      (found.held, "held (handbill traffic)"),
       (found.suspense, "in suspense (handbill suspense)"),
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\(TextTable.grouped($0.0)) \($0.1)" }

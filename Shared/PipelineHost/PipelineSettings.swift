@@ -64,12 +64,17 @@ package struct PipelineSettings: Sendable {
   }
 
   package static func declarations(lingerMilliseconds: Int) -> [ConfigurationDeclaration] {
-    [
-      CommonKeys.kafkaBootstrapServers.declaration, embeddedBroker.declaration, kafkaPropertiesKey.declaration,
-      CommonKeys.databaseURL.declaration, workersKey.declaration, batchRecordsKey.declaration,
-      insertedRowsKey.declaration, lingerKey(default: lingerMilliseconds).declaration, newerSchemaKey.declaration,
+    connections + [
+      workersKey.declaration, batchRecordsKey.declaration, insertedRowsKey.declaration,
+      lingerKey(default: lingerMilliseconds).declaration,
     ]
   }
+
+  /// Those of a program that decides nothing.
+  package static let connections = [
+    CommonKeys.kafkaBootstrapServers.declaration, embeddedBroker.declaration, kafkaPropertiesKey.declaration,
+    CommonKeys.databaseURL.declaration, newerSchemaKey.declaration,
+  ]
 
   package init(reader: inout ConfigurationReader, lingerMilliseconds: Int) {
     bootstrapServers = reader.value(CommonKeys.kafkaBootstrapServers)

@@ -8,7 +8,8 @@ internal import Operations
 struct AppExamination: Sendable {
   let app: AppID
   let databaseURL: String
-  let topics: NetworkTopics
+  /// Where the topic of its answers is looked for; nil for devices that come by the edge, which need none.
+  let topics: NetworkTopics?
   /// The key that the app's build carries; nil where nobody gave one.
   let key: String?
 
@@ -27,7 +28,8 @@ struct AppExamination: Sendable {
     findings.append(standing(records))
     findings.append(countries(records))
     if let key { findings.append(judge(key, records)) }
-    return findings + [topic()]
+    if let topics { findings.append(topic(on: topics)) }
+    return findings
   }
 
   private func countries(_ records: [String: CatalogRecord]) -> Finding {
@@ -63,7 +65,7 @@ struct AppExamination: Sendable {
     return .wrong("catalogue", "key (A1)", "the catalogue has no such key", advice)
   }
 
-  private func topic() -> Finding {
+  private func topic(on topics: NetworkTopics) -> Finding {
     let settings = topics.settings(apps: [app]).filter { $0.name == Topic.responses(for: app) }
     do throws(KafkaError) {
       let counts = try topics.counts(settings)

@@ -48,7 +48,8 @@ enum AppCommand {
     if key == nil, invocation.text("edge") != nil { throw UsageError("--edge asks for an ad, which needs --key-file") }
     let examination = AppExamination(
       app: app, databaseURL: try DatabaseAddress.address(invocation),
-      topics: NetworkTopics(kafka: kafka, partitions: TopicsCommand.partitionsDefault), key: key)
+      topics: invocation.text("edge") == nil
+        ? NetworkTopics(kafka: kafka, partitions: TopicsCommand.partitionsDefault) : nil, key: key)
     var findings = try await onOwnThread { try examination.findings() }
     if let key {
       let trial = AppTrial(

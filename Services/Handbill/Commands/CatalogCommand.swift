@@ -216,7 +216,8 @@ enum CatalogOutput {
     }
     if provisioned.isEmpty, applied.nextSteps.contains(where: { $0.kind == .createTopic }) {
       Terminal.note(
-        "No topic was made, as nothing says where Kafka is (\(CommonKeys.kafkaBootstrapServers.declaration.name)).")
+        "No topic was made: 'handbill catalog apply' makes them where "
+          + "\(CommonKeys.kafkaBootstrapServers.declaration.name) says where Kafka is.")
     }
     if !applied.nextSteps.isEmpty { Terminal.print("Still to be done:") }
     for step in applied.nextSteps { Terminal.print("  \(step.text)") }

@@ -37,7 +37,8 @@ enum LogCommand {
         ], run: accept),
       Command(
         "skip", summary: "Records a range of a log as lost, and goes on behind it.",
-        discussion: "The range must begin where the service stands. Reports count what was lost.",
+        discussion: "The range must begin where the service stands. It is recorded as lost, with the reason, and "
+          + "counted in no report.",
         options: [
           .value("from", "OFFSET", help: "The first offset that is lost: where the service stands."),
           .value("to", "OFFSET", help: "The offset after the last that is lost."),
@@ -62,6 +63,9 @@ enum LogCommand {
         kafka: kafka, databaseURL: try DatabaseAddress.address(invocation),
         isFromBeginning: invocation.has("from-beginning"), isTrial: invocation.has("dry-run"))
       return try acceptance.accept(services, topic: invocation.text("topic"))
+    }
+    if results.isEmpty, let topic = invocation.text("topic") {
+      throw UsageError("nothing was read yet of \(topic): 'handbill topics list' has the topics' names")
     }
     show(results, invocation)
     return .success

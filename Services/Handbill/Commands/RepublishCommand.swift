@@ -47,7 +47,7 @@ enum RepublishCommand {
       let rows = results.map {
         ["\($0.topic)[\($0.partition)]", "from sequence \($0.from)", "asked by \($0.consumer)"]
       }
-      Terminal.print(rows.isEmpty ? "No consumer has read the topic yet." : TextTable.text(rows))
+      Terminal.print(rows.isEmpty ? "No consumer has read of it yet." : TextTable.text(rows))
     }
     return .success
   }

@@ -8,7 +8,7 @@ internal import Runtime
 /// `handbill traffic`: what only a person can decide about traffic beyond apps' caps (B8).
 enum TrafficCommand {
   static let command = Command(
-    "traffic", summary: "Releases or voids traffic that is held beyond an app's caps.",
+    "traffic", summary: "Releases or voids traffic that is held.",
     discussion: """
       Beyond the caps of an app's hour (HANDBILL_CAP_…) accepted events are recorded and held: nobody is billed and
       nobody is paid until a person has looked at them. Their day is not sealed before that.

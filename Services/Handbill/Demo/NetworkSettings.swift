@@ -24,8 +24,9 @@ struct LocalNetworkSettings: Sendable {
     .value("folder", "PATH", help: "Where data, logs and keys are kept (else DEMO_DIR, else .demo)."),
     .value(
       "kafka", "embedded|local",
-      help: "The broker in memory, or the Kafka of KAFKA_HOME; by default KAFKA_BOOTSTRAP_SERVERS says where one runs, "
-        + "else the Kafka in KAFKA_HOME is started, else the one in memory."),
+      help: "The broker in memory, or the Kafka of KAFKA_HOME; by default HANDBILL_KAFKA_BOOTSTRAP_SERVERS or "
+        + "KAFKA_BOOTSTRAP_SERVERS says where one runs, else the Kafka in KAFKA_HOME is started, else the one in memory."
+    ),
     .value(
       "partitions", letter: "p", "COUNT", default: String(TopicsCommand.partitionsDefault),
       help: "The network's partition count."),

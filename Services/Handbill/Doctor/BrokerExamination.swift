@@ -16,7 +16,7 @@ struct BrokerExamination: Sendable {
       var findings: [Finding] = []
       for topic in wanted {
         guard let partitions = counts[topic.name] else {
-          findings.append(.wrong("topics", topic.name, "missing", "handbill topics create"))
+          findings.append(.wrong("topics", topic.name, "missing", Self.creation(topic)))
           continue
         }
         findings += Self.judge(topic, partitions: partitions, inForce: try admin.settings(of: topic.name))
@@ -31,18 +31,25 @@ struct BrokerExamination: Sendable {
     }
   }
 
+  /// What makes a topic, and sets it right.
+  private static func creation(_ topic: TopicSettings) -> String {
+    let prefix = Topic.responses.name
+    guard topic.name.hasPrefix(prefix), topic.name != Topic.edgeResponses else { return "handbill topics create" }
+    return "handbill topics create --app \(topic.name.dropFirst(prefix.count))"
+  }
+
   /// One topic beside the table, and beside what keeps records through the loss of a broker.
   static func judge(_ topic: TopicSettings, partitions: Int32, inForce: [String: String]) -> [Finding] {
     var findings = [
       Finding.judged(
         "topics", topic.name, "\(partitions) partitions", isGood: partitions >= topic.partitions,
-        "it should have \(topic.partitions): handbill topics create")
+        "it should have \(topic.partitions): \(creation(topic)) -p \(topic.partitions)")
     ]
     for (name, value) in topic.configuration.sorted(by: { $0.key < $1.key }) {
       let found = inForce[name] ?? "not set"
       findings.append(
         .judged(
-          "topics", "\(topic.name) \(name)", found, isGood: found == value, "set \(value): handbill topics create"))
+          "topics", "\(topic.name) \(name)", found, isGood: found == value, "set \(value): \(creation(topic))"))
     }
     let copies = inForce["min.insync.replicas"] ?? ""
     findings.append(
@@ -68,7 +75,7 @@ struct BrokerExamination: Sendable {
           .judged(
             "access", principal, "\(missing.count) rights missing, \(beyond.count) beyond the table",
             isGood: missing.isEmpty && beyond.isEmpty,
-            missing.isEmpty ? "handbill topics acls --apply --exact" : "handbill topics acls --apply"))
+            "handbill topics acls --apply\(missing.isEmpty ? " --exact" : ""), with the same --app and --principal"))
       } catch {
         guard error.kind == .notAuthorized else { throw error }
         findings.append(.unknown("access", principal, "this login may not ask"))

@@ -30,7 +30,14 @@ struct DatabaseExamination: Sendable {
       try MigrationRunner().check(connection)
       return .good("postgres", "schema", "of this release")
     } catch {
-      return .wrong("postgres", "schema", "\(error)", "handbill migrate up")
+      let advice =
+        switch error {
+        case .tooOld: "handbill migrate up"
+        case .otherLogic: "handbill migrate up, of the release that is to run"
+        case .tooNew: "run the newer release, or look with its handbill"
+        case .malformed, .editedHistory, .failed, .database: "see what it says"
+        }
+      return .wrong("postgres", "schema", "\(error)", advice)
     }
   }
 

@@ -9,9 +9,9 @@ enum RejectedCommand {
   static let command = Command(
     "rejected", summary: "Shows what the services rejected, and sends it again.",
     discussion: """
-      A record that no service can take is kept, with its numbered reason, its bytes and headers, without what names its
-      client (up to 64 KiB of one record and 4 MiB a minute and partition; beyond it length and hash; beyond 3,000 records
-      they are counted only), as long as the service keeps its batches.
+      A record that no service can take is kept: its numbered reason, length and hash as long as the service keeps its
+      batches, its bytes and headers, without what names its client, for 30 days (up to 64 KiB of one record and 4 MiB a
+      minute and partition), its key for two. Beyond 3,000 records a minute and partition they are counted only.
       Nothing rejected is ever billed.
       """,
     options: DatabaseAddress.options,
@@ -140,7 +140,7 @@ enum RejectedCommand {
 
 extension RejectedQuery {
   /// What is sent again of the records found: oldest first, as they came. What was replayed before and rejected again is
-  /// stood for by its original, or each replay would double it; named by its reference, it is sent.
+  /// stood for by its original, or each replay would double it; named by its reference, it is told why.
   fileprivate func replayed(_ found: [KeptRecord]) -> [KeptRecord] {
     found.reversed().filter { !references.isEmpty || $0.replayOf == nil }
   }

@@ -16,11 +16,11 @@ public enum AdError: UInt8, CaseIterable, Error, Sendable {
   case applicationInactive = 6
   /// The ad expired or was moved away.
   case adUnloaded = 7
-  /// The creative's image could not be had.
+  /// The creative's image, or what covers the app after a tap, could not be had.
   case assetLoadFailure = 8
   /// The response is malformed, not the answer to this request, or past its life.
   case adResponseValidateFailure = 9
-  /// The asset is still loading.
+  /// What covers the app after a tap did not come in time (D11).
   case adAssetLoadPending = 10
 
   package static let vocabulary = "ad_error"
@@ -39,9 +39,9 @@ extension AdError: Vocabulary {
     case .bannerVisibleWithoutContent: "a banner was visible without content"
     case .applicationInactive: "the app was not active"
     case .adUnloaded: "the ad expired or was moved away"
-    case .assetLoadFailure: "the image could not be had"
+    case .assetLoadFailure: "an image, or what covers the app, could not be had"
     case .adResponseValidateFailure: "the answer was malformed, not to this request, or past its life"
-    case .adAssetLoadPending: "the image was still loading"
+    case .adAssetLoadPending: "what covers the app did not come in time"
     }
   }
 }

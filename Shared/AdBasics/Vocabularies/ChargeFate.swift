@@ -72,7 +72,7 @@ extension ChargeFate: Vocabulary {
     case .waiting: "it waits for what budget comes back"
     case .unpaid:
       "no budget could pay it, and the network has borne as much for its app's day as it does: nobody is paid"
-    case .held: "it is beyond one of its app's caps, and waits for a person"
+    case .held: "it is beyond one of its app's caps, or its ad's decision was lost: it waits for a person"
     case .voided: "it was held, and a person has voided it: nobody pays, nobody is paid"
     case .free(let verdict): verdict.meaning
     }

@@ -68,7 +68,7 @@ extension Outcome: Vocabulary {
     .noted: ("noted", "a watermark, an ask or another message without an effect of its own"),
     .suspense: ("suspense", "the database refused it; it was put aside with an alarm"),
     .impossible: ("impossible", "it cannot be true: recorded and counted, without any effect"),
-    .held: ("held", "it is beyond one of its app's caps: a person releases or voids it"),
+    .held: ("held", "it is beyond one of its app's caps, or its ad's decision was lost: a person releases or voids it"),
     .lost: ("lost", "its sequence belongs to commits that the database has lost: what it tells is decided anew"),
     .pastDeadline: ("pastDeadline", "the request came after its deadline: no auction"),
   ]

@@ -159,7 +159,8 @@ package enum AsyncAPI {
       "Reads one partition of a topic of its own without a consumer group, and hands each answer to the device that "
         + "waits for it."
     case (.edge, _):
-      "Writes what devices send it by HTTP, with the key and headers that a device would write, and its own mark."
+      "Writes what devices send it by HTTP, with the key and headers that a device would write; on requests its "
+        + "own mark."
     case _ where action == "send" && topic.isWrittenByClients:
       "Forwards what arrived in another partition than its own, with its own headers."
     case _ where action == "send": "Key: \(topic.keyMeaning)."

@@ -130,7 +130,7 @@ package enum Topic: CaseIterable, Hashable, Sendable {
     case .usage: "Ad selection asks for pieces of budget, and reports what it used."
     case .budgets: "Billing grants pieces of budget, in sequence."
     case .catalog: "The catalogue, whole, at its versions, and its heartbeat."
-    case .rejected: "Bad input, with its numbered reason and its original bytes."
+    case .rejected: "Bad input, with its numbered reason and its bytes, without what names its client."
     }
   }
 }

@@ -25,10 +25,10 @@ package struct CatalogStep: Hashable, Sendable {
   /// What does it; nil where a file does.
   package var command: String?
 
-  /// Somebody has to make the app's topic.
+  /// Somebody has to make the app's topic. Devices that come by the edge need none.
   package static func topic(of app: AppID) -> CatalogStep {
     CatalogStep(
-      app: app, kind: .createTopic, detail: "its answers need a topic",
+      app: app, kind: .createTopic, detail: "where its own server speaks Kafka, its answers need a topic",
       command: "handbill topics create --app \(app)")
   }
 

@@ -28,7 +28,9 @@ package final class ReconciliationWatch: Sendable {
   package static let suspense = MetricDeclaration.gauge(
     "handbill_suspense_events", help: "Accepted events that could not be charged and wait for a person.")
   package static let held = MetricDeclaration.gauge(
-    "handbill_held_events", help: "Accepted events beyond a cap of their app's hour, which wait for a person (B8).")
+    "handbill_held_events",
+    help: "Accepted events beyond a cap of their app's hour (B8), or of ads whose decision was lost, which wait for a "
+      + "person.")
   package static let unfunded = MetricDeclaration.gauge(
     "handbill_unfunded_events",
     help: """

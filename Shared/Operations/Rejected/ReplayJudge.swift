@@ -74,7 +74,10 @@ package struct ReplayJudge {
     case .forged: return rejected(.tokenForged, "the serve token is not ours or was altered")
     case .unknownKey: return rejected(.tokenKeyUnknown, "the serve token's key is unknown or past its time")
     case .valid(let terms):
-      let isItsClient = (record.key ?? []).withUnsafeBytes { hasher?.isClient(of: terms, id: $0) ?? true }
+      guard let key = record.key else {
+        return ReplayOutlook(kind: .impossible, detail: "its key is not kept, and it counts under that key alone")
+      }
+      let isItsClient = key.withUnsafeBytes { hasher?.isClient(of: terms, id: $0) ?? true }
       guard isItsClient else {
         return rejected(.notItsClient, "the record's key is not the client that the ad was served to")
       }
@@ -92,7 +95,7 @@ package struct ReplayJudge {
     default: return "only our services write this topic: 'handbill republish' has them send it again"
     }
     if record.headers == nil {
-      return "its headers are not kept: it was beyond the limits, or older than their columns"
+      return "its headers are not kept: it was beyond the limits, or is older than 30 days"
     }
     guard record.isWhole else { return "only \(record.keptBytes) of \(record.valueLength) bytes are kept" }
     guard record.isHashRight else { return "what names its client is not kept (A8)" }

@@ -65,8 +65,9 @@ struct StoredDecisionTests {
     _ = try partition.database.query(
       """
       INSERT INTO ad_selection.decision_row
-      SELECT (jsonb_populate_record(d, jsonb_build_object('serve_id', substr(d.serve_id::text, 1, 24) || lpad(to_hex(n), 12, '0')))).*
-      FROM ad_selection.decision_row d CROSS JOIN generate_series(1, \(SelectionMemory.readMaximum) + 10) AS n
+      SELECT more.* FROM ad_selection.decision_row d CROSS JOIN generate_series(1, \(SelectionMemory.readMaximum) + 10) AS n
+      CROSS JOIN LATERAL jsonb_populate_record(d,
+        jsonb_build_object('serve_id', substr(d.serve_id::text, 1, 24) || lpad(to_hex(n), 12, '0'))) AS more
       """)
     let find = FindRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: partition.clock.now)
     let ranges = try #require(try partition.database.run(find).first)

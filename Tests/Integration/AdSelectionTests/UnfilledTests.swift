@@ -17,7 +17,7 @@ struct UnfilledTests {
 
   @Test("The counts by campaign add up to those that each decision's row has, rule by rule")
   func sums() async throws {
-    let world = try await LoggedWorld(seed: 11)
+    let world = try await LoggedWorld(seed: 14)
     try world.run(decisions: 700)
     var looked = 0
     var seen: Set<NoServeReason> = []

@@ -168,9 +168,11 @@ extension WholeNetwork {
         // Its images are nowhere.
         let overKafka = ["--key-file", keyFile, "--no-images"]
         let edge = overKafka + ["--edge", "http://127.0.0.1:\(network.edgePort)"]
-        for way in [edge, overKafka] {
+        for (way, topics) in [(edge, 0), (overKafka, 1)] {
           let good = try check(network, "chess", way)
-          #expect(good.status == 0 && good.findings.count == 7, "\(good.findings)")
+          #expect(good.status == 0 && good.findings.count == 6 + topics, "\(good.findings)")
+          // Devices that come by the edge need no topic of the app's.
+          #expect(good.findings.count { $0.area == "topics" } == topics)
           #expect(good.findings.last?.found.contains("in 320 x 50, serve ") == true, "\(good.findings)")
         }
 

@@ -63,6 +63,8 @@ extension WholeNetwork {
           damaged.finding("topics", "ads.clicks retention.ms")?["advice"] == "set 604800000: handbill topics create")
         #expect(damaged.state("topics", "ads.clicks min.insync.replicas") == "good")
         #expect(damaged.finding("topics", "ads.responses.chess")?["found"] == "missing")
+        #expect(
+          damaged.finding("topics", "ads.responses.chess")?["advice"] == "handbill topics create --app chess")
         #expect(damaged.state("postgres", "schema") == "wrong")
 
         // What is made fits what is there: a new network would have four partitions.

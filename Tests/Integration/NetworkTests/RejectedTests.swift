@@ -42,6 +42,14 @@ extension WholeNetwork {
         try network.awaitCount(Self.decidedRecords, 9)
         try network.awaitCount(Self.counted, 2)
         try network.awaitCount(Self.rejectedRows, 5)
+
+        // After two days its key is gone: it cannot be sent, and is not said to be another's.
+        let connection = try network.connection()
+        defer { connection.close() }
+        try connection.executeScript("UPDATE click_tracking.rejected SET record_key = NULL")
+        let aged = try network.command(
+          ["rejected", "replay", "--dry-run", "--json", "--reason", "75"], accepting: [1], settings: Self.bothKeys)
+        #expect(aged.output.contains("its key is not kept") && !aged.output.contains("notItsClient"), "\(aged.output)")
       }
     }
 

@@ -137,7 +137,9 @@ struct CatalogStoreTests {
     let (store, pool, applied) = try await filled()
     defer { pool.close() }
     #expect(
-      applied.nextSteps.map(\.text) == ["app weather: its answers need a topic: handbill topics create --app weather"])
+      applied.nextSteps.map(\.text) == [
+        "app weather: where its own server speaks Kafka, its answers need a topic: handbill topics create --app weather"
+      ])
     let bare = #"{"apps": [{"id": "bare", "developer": "sunny", "name": "Bare", "bundleID": "com.sunny.bare"}]}"#
     let next = try await onOwnThread { try store.apply(try Samples.read(bare)).get().nextSteps }
     #expect(next.map(\.kind) == [.createTopic, .signAgreement, .answerAudience, .enableAds, .makeKey])
