@@ -11,12 +11,13 @@ enum DemoCommand {
   static let demo = Command(
     "demo", summary: "Shows a living network on this machine for half a minute, and its accounts.",
     discussion: """
-      Starts a broker, a PostgreSQL of its own and all services, fills the catalogue, and drives simulated devices. \
-      Where HANDBILL_DATABASE_URL or DATABASE_URL is set it takes that database in place of its own: it migrates it, \
-      fills it with keys that everybody knows, and begins its logs anew. Never run it where these name a network with \
-      real money. At
+      Starts a broker, a PostgreSQL of its own and all services, fills the catalogue, and drives simulated devices. At
       the end every record must be decided within 15 s, and the accounts must agree with each other and with the devices'
       own tally: else it exits with 1. Nothing is left running, whatever ends it.
+
+      Where HANDBILL_DATABASE_URL or DATABASE_URL is set it takes that database in place of its own: it migrates it,
+      fills it with keys that everybody knows, and begins its logs anew. Never run it where these name a network with
+      real money.
       """,
     options: LocalNetworkSettings.options + SimulationOptions.options + [
       .value("seconds", "COUNT", help: "How long devices come (else DEMO_SECONDS, else 30)."),

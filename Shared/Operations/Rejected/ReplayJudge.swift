@@ -75,7 +75,8 @@ package struct ReplayJudge {
     case .unknownKey: return rejected(.tokenKeyUnknown, "the serve token's key is unknown or past its time")
     case .valid(let terms):
       guard let key = record.key else {
-        return ReplayOutlook(kind: .impossible, detail: "its key is not kept, and it counts under that key alone")
+        return ReplayOutlook(
+          kind: .impossible, detail: "it had no key, or its key is not kept any more: it counts under that key alone")
       }
       let isItsClient = key.withUnsafeBytes { hasher?.isClient(of: terms, id: $0) ?? true }
       guard isItsClient else {
