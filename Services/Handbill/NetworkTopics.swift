@@ -25,11 +25,12 @@ struct NetworkTopics: Sendable {
   /// With as many partitions as are given; else as the network has by now, so that what is made fits what is there; else
   /// as many as a new one gets. Of an embedded broker nothing is known but what is given.
   ///
-  /// Blocks.
+  /// Blocks. Throws where the brokers do not answer.
   static func find(on kafka: KafkaAddress, partitions: Int32?) throws(KafkaError) -> NetworkTopics {
     let new = NetworkTopics(kafka: kafka, partitions: partitions ?? TopicsCommand.partitionsDefault)
     guard partitions == nil, !kafka.isEmbedded else { return new }
-    let counts = try new.counts(new.settings(apps: []))
+    // Only those that follow the network's count: one that has a count of its own may have been made with more.
+    let counts = try new.counts(new.settings(apps: []).filter { $0.partitions == new.partitions })
     return NetworkTopics(kafka: kafka, partitions: counts.values.max() ?? TopicsCommand.partitionsDefault)
   }
 

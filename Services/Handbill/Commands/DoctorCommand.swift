@@ -30,17 +30,13 @@ enum DoctorCommand {
     ]
   ) { invocation in
     let (partitions, apps) = try TopicsCommand.settings(invocation)
-    let kafka = try KafkaAddress(invocation)
-    let access = NetworkAccess(rights: BrokerRight.all(apps: apps), names: try AccessCommand.names(invocation))
+    let brokers = BrokerExamination(
+      kafka: try KafkaAddress(invocation), partitions: partitions, apps: apps,
+      access: NetworkAccess(rights: BrokerRight.all(apps: apps), names: try AccessCommand.names(invocation)))
     let database = DatabaseExamination(databaseURL: try DatabaseAddress.address(invocation), clock: SystemClock())
     let disks = invocation.texts("disk")
     let findings = try await onOwnThread {
-      // Brokers that are away are a finding, not an end.
-      let topics =
-        (try? NetworkTopics.find(on: kafka, partitions: partitions))
-        ?? NetworkTopics(kafka: kafka, partitions: TopicsCommand.partitionsDefault)
-      let brokers = BrokerExamination(topics: topics, wanted: topics.settings(apps: apps), access: access)
-      return brokers.findings() + database.findings() + DiskExamination.findings(disks.isEmpty ? ["."] : disks)
+      brokers.findings() + database.findings() + DiskExamination.findings(disks.isEmpty ? ["."] : disks)
     }
     Terminal.print(
       invocation.wantsJSON ? JSONValue.list(findings.map(\.json)).prettyText : Finding.text(findings))

@@ -1,3 +1,4 @@
+internal import AdEvents
 internal import JSON
 internal import LocalProcesses
 internal import Operations
@@ -57,15 +58,15 @@ enum LogCommand {
   @Sendable private static func accept(_ invocation: Invocation) async throws -> ExitCode {
     let name = invocation.argument(0) ?? ""
     let services = name == "all" ? PipelineSchema.all : [try PipelineSchema.named(name)]
+    if let topic = invocation.text("topic"), !Topic.allCases.contains(where: { $0.name == topic }) {
+      throw UsageError("--topic must be a topic of the network, as 'handbill topics list' names them")
+    }
     let kafka = try KafkaAddress(invocation)
     let results = try await onOwnThread {
       let acceptance = LogAcceptance(
         kafka: kafka, databaseURL: try DatabaseAddress.address(invocation),
         isFromBeginning: invocation.has("from-beginning"), isTrial: invocation.has("dry-run"))
       return try acceptance.accept(services, topic: invocation.text("topic"))
-    }
-    if results.isEmpty, let topic = invocation.text("topic") {
-      throw UsageError("nothing was read yet of \(topic): 'handbill topics list' has the topics' names")
     }
     show(results, invocation)
     return .success

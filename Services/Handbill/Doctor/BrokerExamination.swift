@@ -1,17 +1,22 @@
+internal import AdCore
 internal import AdEvents
 internal import Kafka
 internal import PipelineHost
 
 /// What `handbill doctor` looks at on the brokers. Blocks.
 struct BrokerExamination: Sendable {
-  let topics: NetworkTopics
-  let wanted: [TopicSettings]
+  let kafka: KafkaAddress
+  /// The network's partition count; nil for what its topics have.
+  let partitions: Int32?
+  let apps: [AppID]
   let access: NetworkAccess
 
   func findings() -> [Finding] {
     do throws(KafkaError) {
-      let admin = try KafkaAdmin(configuration: topics.kafka.configuration(clientID: "handbill-doctor"))
+      let admin = try KafkaAdmin(configuration: kafka.configuration(clientID: "handbill-doctor"))
       defer { admin.close(timeoutMilliseconds: 1_000) }
+      let topics = try NetworkTopics.find(on: kafka, partitions: partitions)
+      let wanted = topics.settings(apps: apps)
       let counts = try topics.counts(wanted)
       var findings: [Finding] = []
       for topic in wanted {
@@ -23,9 +28,9 @@ struct BrokerExamination: Sendable {
       }
       return findings + (try accessFindings(admin))
     } catch {
-      let servers = topics.kafka.bootstrapServers
+      let servers = kafka.bootstrapServers
       let advice =
-        KafkaLibrary.refusal(of: topics.kafka.properties)
+        KafkaLibrary.refusal(of: kafka.properties)
         ?? "see that a broker answers at \(servers), or say where one is: HANDBILL_KAFKA_BOOTSTRAP_SERVERS"
       return [.wrong("brokers", "Kafka", "\(error)", advice)]
     }
@@ -61,7 +66,7 @@ struct BrokerExamination: Sendable {
 
   private func accessFindings(_ admin: KafkaAdmin) throws(KafkaError) -> [Finding] {
     let hasRules = try admin.hasAccessRules()
-    var findings = BrokerAccess.openings(properties: topics.kafka.properties, hasRules: hasRules).map {
+    var findings = BrokerAccess.openings(properties: kafka.properties, hasRules: hasRules).map {
       Finding.wrong("brokers", "access", $0, "docs/operations.md, \"Who may do what\"")
     }
     guard hasRules else { return findings }

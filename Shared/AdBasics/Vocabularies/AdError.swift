@@ -20,7 +20,7 @@ public enum AdError: UInt8, CaseIterable, Error, Sendable {
   case assetLoadFailure = 8
   /// The response is malformed, not the answer to this request, or past its life.
   case adResponseValidateFailure = 9
-  /// What covers the app after a tap did not come in time (D11).
+  /// An asset is still loading: what covers the app after a tap did not come in time (D11).
   case adAssetLoadPending = 10
 
   package static let vocabulary = "ad_error"
@@ -41,7 +41,7 @@ extension AdError: Vocabulary {
     case .adUnloaded: "the ad expired or was moved away"
     case .assetLoadFailure: "an image, or what covers the app, could not be had"
     case .adResponseValidateFailure: "the answer was malformed, not to this request, or past its life"
-    case .adAssetLoadPending: "what covers the app did not come in time"
+    case .adAssetLoadPending: "an asset is still loading: what covers the app did not come in time"
     }
   }
 }

@@ -18,10 +18,10 @@ package struct CatalogFeed: Sendable {
   package static let deletionMilliseconds: Int64 = 86_400_000
 
   /// In how many rounds everything is told again, unless a round would have more than ``againMaximum``.
-  package static let roundsOfAll = 30
+  private static let roundsOfAll = 30
   /// The most that a round tells again, so that a large catalogue costs its readers, who take a heartbeat each round, and
   /// the topic's disk no more than a small one.
-  package static let againMaximum = 1_000
+  private static let againMaximum = 1_000
 
   private struct Entry: Sendable {
     var message: CatalogMessage

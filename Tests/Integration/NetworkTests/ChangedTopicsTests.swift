@@ -41,6 +41,8 @@ extension WholeNetwork {
         network.kill("ad-selection")
         try refill(network)
         let accept = ["log", "accept", "ad-selection", "--topic", Topic.requests.name] + log.options
+        let mistyped = ["log", "accept", "ad-selection", "--topic", "ads.request"]
+        #expect(try network.command(mistyped, accepting: [64]).status == 64)
         // A trial moves nothing, however often.
         for _ in 0..<2 {
           let trial = try network.command(accept + ["--dry-run"]).output

@@ -66,8 +66,11 @@ extension WholeNetwork {
         #expect(
           damaged.finding("topics", "ads.responses.chess")?["advice"] == "handbill topics create --app chess")
         #expect(damaged.state("postgres", "schema") == "wrong")
+        #expect(
+          damaged.finding("postgres", "schema")?["advice"] == "handbill migrate up, of the release that is to run")
 
-        // What is made fits what is there: a new network would have four partitions.
+        // What is made fits what is there, where a new network would have four partitions; the catalogue's count is its own.
+        _ = try admin.ensure(KafkaTopicSpecification(name: "ads.catalog", partitionCount: 3))
         try network.command(["topics", "create", "--app", "chess"])
         // As the owner.
         try network.command(["migrate", "up", "--database-url", network.databaseURL])
