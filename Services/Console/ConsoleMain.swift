@@ -9,7 +9,7 @@ internal import Runtime
 @main
 enum ConsoleMain: Service {
   struct Configuration: Sendable {
-    var pipeline: PipelineSettings
+    var connections: ConnectionSettings
     var ring: KeyRing?
     var address: String
     var port: Int
@@ -26,7 +26,6 @@ enum ConsoleMain: Service {
 
   static let name = "handbill-console"
   static let summary = "Shows the network's figures to people and tools, and publishes the catalogue."
-  static let lingerMilliseconds = 5
   /// Pages and answers of the API that read at the same time.
   private static let pageConnections = 4
 
@@ -42,7 +41,7 @@ enum ConsoleMain: Service {
       + "apps are offered (A7) and sums of sealed days; 'none' takes on none.")
 
   static let configurationKeys =
-    PipelineSettings.connections
+    ConnectionSettings.declarations
     + [
       NetworkKeys.ring.declaration, address.declaration, port.declaration, ConsoleHosts.names.declaration,
       role.declaration,
@@ -56,7 +55,7 @@ enum ConsoleMain: Service {
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
-      pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
+      connections: ConnectionSettings(reader: &reader),
       ring: reader.value(NetworkKeys.ring), address: reader.value(address), port: reader.value(port),
       hosts: ConsoleHosts(reader.value(ConsoleHosts.names)), role: reader.value(role),
       reconciliationMilliseconds: reader.value(ReconciliationWatch.interval),
@@ -68,7 +67,7 @@ enum ConsoleMain: Service {
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
-    var database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
+    var database = try configuration.connections.migratedDatabase(applicationName: name, context: context)
     if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
     // Flags, what apps are offered, and the sums of sealed days are all that the console writes, by connections of their
     // own.
@@ -85,7 +84,7 @@ enum ConsoleMain: Service {
       // Of nothing yet: what there was does not delay the heartbeat, without which no paid ad is served.
       _ = try Reports(pages).report(ReportQuery(from: context.clock.now))
     }
-    let kafka = configuration.pipeline.kafka(clientID: name, logger: context.logger)
+    let kafka = configuration.connections.kafka(clientID: name, logger: context.logger)
     BrokerAccess.warn(kafka, context: context)
     let breaker = BillingBreaker(
       limits: configuration.breaker, isObeyed: configuration.isBreakerObeyed, context: context)

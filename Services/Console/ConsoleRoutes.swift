@@ -5,7 +5,7 @@ internal import Operations
 internal import Postgres
 internal import Runtime
 
-/// The console's addresses: a JSON API, and one page. Everything is read, nothing is written.
+/// The console's addresses: a JSON API, and two pages. Everything is read, nothing is written.
 struct ConsoleRoutes: Sendable {
   private let pool: PostgresPool
   private let hosts: ConsoleHosts
@@ -64,9 +64,9 @@ struct ConsoleRoutes: Sendable {
     do {
       return .json(try read())
     } catch let error as PostgresError where error.isUnavailable {
-      throw HTTPProblem(503, UnavailablePage.reason + ": ask again later.")
+      throw HTTPProblem(503, UnavailablePage.awayReason + ": ask again later.")
     } catch let error as PostgresError where error.isStatementEnded {
-      throw HTTPProblem(503, "This took too long. \(error.hint ?? "Ask again later").")
+      throw HTTPProblem(503, Self.tooLong(error))
     }
   }
 
@@ -75,8 +75,14 @@ struct ConsoleRoutes: Sendable {
     do {
       return try read()
     } catch let error as PostgresError where error.isUnavailable {
-      return .html(UnavailablePage().html, status: 503)
+      return .html(UnavailablePage.away.html, status: 503)
+    } catch let error as PostgresError where error.isStatementEnded {
+      return .html(UnavailablePage.slow(Self.tooLong(error)).html, status: 503)
     }
+  }
+
+  private static func tooLong(_ error: PostgresError) -> String {
+    "This took too long. \(error.hint ?? "Ask again later")."
   }
 
   private func explanationPage(_ request: HTTPRequest) throws -> HTTPResponse {

@@ -1,4 +1,4 @@
-/// The page's passes, served as a file of its own so that the content security policy needs no exception.
+/// The pages' looks, served as a file of its own so that the content security policy needs no exception.
 enum Stylesheet {
   static let text = """
     :root {

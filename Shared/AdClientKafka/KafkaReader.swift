@@ -48,9 +48,13 @@ final class KafkaReader {
     var endsLeft = Set(topics.indices)
     let assignmentEnd = DeviceClock.monotonic.advanced(byMilliseconds: KafkaReader.assignmentMilliseconds)
     while !transport.closing.isRequested {
+      var isHeard = false
       let events = try consumer.poll(
         timeoutMilliseconds: KafkaReader.pollMilliseconds, recordsMaximum: KafkaReader.recordsMaximum
-      ) { take($0) }
+      ) {
+        take($0)
+        isHeard = true
+      }
       for event in events {
         switch event {
         case .endReached(let topicIndex, _, _):
@@ -58,14 +62,24 @@ final class KafkaReader {
           retry.reset()
           transport.withNews { $0.replyPartition = partition }
           transport.connected()
-        case .error(let error): if error.isFatal || !error.isRetriable { throw error }
+        case .error(let error): try KafkaReader.take(error, transport)
         }
       }
+      // Whoever's answer it is, a broker has sent it.
+      if isHeard, endsLeft.isEmpty { transport.connected() }
       if !endsLeft.isEmpty, DeviceClock.monotonic > assignmentEnd {
         transport.note(AdConnectionProblem(.unreachable, "the ends of \(topics) were not found in time"))
         return
       }
     }
+  }
+
+  /// What the consumer says is wrong: an outage is remembered while it reconnects by itself.
+  ///
+  /// - Throws: The error, when the consumer is of no more use.
+  static func take(_ error: KafkaError, _ transport: TransportState) throws(KafkaError) {
+    if error.isFatal || !error.isRetriable { throw error }
+    if error.kind == .brokerUnavailable { transport.note("no answers come", error) }
   }
 
   /// One partition for the life of the transport, the same in all response topics.

@@ -157,7 +157,8 @@ final class KafkaSender {
   }
 
   /// Delivery reports, on the producer's thread. A success counts whichever producer tells it.
-  private static func take(_ reports: [KafkaDeliveryReport], _ transport: TransportState) {
+  static func take(_ reports: [KafkaDeliveryReport], _ transport: TransportState) {
+    if reports.contains(where: { $0.error == nil }) { transport.connected() }
     let told = transport.withProgress { state in
       reports.compactMap { report in
         report.reportID >= requestReports

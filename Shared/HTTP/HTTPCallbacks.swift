@@ -44,7 +44,8 @@ enum HTTPCallbacks {
     guard let context = unsafe context, let connection = unsafe connection else { return }
     let server = unsafe Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue()
     if what == hb_http_connection_started {
-      unsafe server.connections.begin(connection, socket: hb_http_socket(connection))
+      unsafe server.connections.begin(
+        connection, socket: hb_http_socket(connection), household: household(connection))
     } else {
       unsafe server.connections.end(connection)
     }
@@ -64,6 +65,13 @@ enum HTTPCallbacks {
     incoming.clientAddress = unsafe clientAddress(connection)
     incoming.judgeFraming()
     return incoming
+  }
+
+  private static func household(_ connection: OpaquePointer) -> Household? {
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    guard unsafe hb_http_client_number(connection, &high, &low) != 0 else { return nil }
+    return Household(high: high, low: low)
   }
 
   private static func clientAddress(_ connection: OpaquePointer) -> String {

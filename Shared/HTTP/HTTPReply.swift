@@ -12,6 +12,10 @@ package final class HTTPReply: Sendable {
   /// Answers, from any thread, and never blocks for long; a second answer is dropped. Whether anybody is still there to
   /// read it is not known.
   package func answer(_ response: HTTPResponse) { pending.answer(response) }
+
+  /// The same with an answer that the connection's own thread makes when it writes it, and that is nowhere before; if nobody
+  /// is there to read it, `make` may not be called.
+  package func answer(making make: @escaping @Sendable () -> HTTPResponse) { pending.answer(making: make) }
 }
 
 /// Where an answer is put for a connection, which is suspended until it is there.
@@ -28,7 +32,7 @@ final class PendingReply: Sendable {
   private enum State {
     case open
     case suspended(Connection)
-    case answered(HTTPResponse)
+    case answered(@Sendable () -> HTTPResponse)
     case taken
   }
 
@@ -36,16 +40,28 @@ final class PendingReply: Sendable {
   private let bounded: @Sendable (HTTPResponse) -> HTTPResponse
 
   /// - Parameter bounded: what is sent in the answer's place where there is no memory for it; called for the answer
-  ///   that counts, when it is made.
+  ///   that counts, as soon as it is made.
   init(bounded: @escaping @Sendable (HTTPResponse) -> HTTPResponse) { self.bounded = bounded }
 
   /// The first answer counts.
   func answer(_ response: HTTPResponse) {
+    settle {
+      let made = bounded(response)
+      return { made }
+    }
+  }
+
+  /// The first answer counts; `make` is called by whoever takes it.
+  func answer(making make: @escaping @Sendable () -> HTTPResponse) {
+    settle { [bounded] in { bounded(make()) } }
+  }
+
+  private func settle(_ answer: () -> @Sendable () -> HTTPResponse) {
     state.withLock { state in
       switch state {
-      case .open: state = .answered(bounded(response))
+      case .open: state = .answered(answer())
       case .suspended(let connection):
-        state = .answered(bounded(response))
+        state = .answered(answer())
         unsafe MHD_resume_connection(connection.pointer)
       case .answered, .taken: break
       }
@@ -55,23 +71,25 @@ final class PendingReply: Sendable {
   /// The answer, where it is there already; else the connection is suspended until it is. To be called from within the
   /// library's call for that connection.
   func takeOrSuspend(_ connection: OpaquePointer) -> HTTPResponse? {
-    state.withLock { state in
-      if case .answered(let response) = state {
+    let answer = state.withLock { state -> (@Sendable () -> HTTPResponse)? in
+      if case .answered(let answer) = state {
         state = .taken
-        return response
+        return answer
       }
       unsafe MHD_suspend_connection(connection)
       state = unsafe .suspended(Connection(pointer: connection))
       return nil
     }
+    return answer?()
   }
 
   /// The answer, once; nil before there is one.
   func take() -> HTTPResponse? {
-    state.withLock { state in
-      guard case .answered(let response) = state else { return nil }
+    let answer = state.withLock { state -> (@Sendable () -> HTTPResponse)? in
+      guard case .answered(let answer) = state else { return nil }
       state = .taken
-      return response
+      return answer
     }
+    return answer?()
   }
 }

@@ -18,11 +18,15 @@ package struct HTTPLimits: Sendable {
   /// The most query parameters or headers of one request; more gets 400.
   package var fieldsMaximum = 100
   package var connectionsMaximum = 256
-  /// The most connections of one address; nil for no such limit.
+  /// The most connections of one address, of IPv6 of its first 64 bits, which one customer of a provider usually has: on
+  /// further ones is hung up. Nil for no such limit.
   package var connectionsOfAddressMaximum: Int?
   /// A connection on which nothing comes for so long is closed; one on which no whole request has come after twice as
   /// long, too, however busily it dribbles.
   package var idleSeconds = 15
+  /// An answer that has been on its way for so long is hung up on, so that nobody holds what it is made of for ever: a phone
+  /// has read 2 MiB at 50 kbit/s by then.
+  package var answerSeconds = 600
   package var threadCount = 2
 
   package init() {}
@@ -105,7 +109,6 @@ package final class HTTPServer: Sendable {
       var options = unsafe hb_http_options(
         address: address, port: wanted, thread_count: UInt32(max(1, limits.threadCount)),
         connection_limit: UInt32(max(1, limits.connectionsMaximum)),
-        connection_limit_per_address: UInt32(max(0, limits.connectionsOfAddressMaximum ?? 0)),
         idle_timeout_seconds: UInt32(max(1, limits.idleSeconds)),
         connection_memory_bytes: max(4_096, limits.headerBytesMaximum), certificate: certificate,
         private_key: privateKey)
@@ -123,7 +126,8 @@ package final class HTTPServer: Sendable {
     self.port = unsafe Int(hb_http_port(pointer))
     self.context = context
     daemon = unsafe Mutex(Daemon(pointer: pointer))
-    watch = ConnectionWatch(context.connections, seconds: 2 * max(1, limits.idleSeconds))
+    watch = ConnectionWatch(
+      context.connections, owingSeconds: 2 * max(1, limits.idleSeconds), answerSeconds: max(1, limits.answerSeconds))
   }
 
   /// C strings of the three; those of no credentials are null.

@@ -18,7 +18,8 @@ final class HTTPServerContext: Sendable {
     self.limits = limits
     self.onFailure = onFailure
     connections = OpenConnections(
-      bodyBytesMaximum: limits.bodyBytesInAllMaximum, answerBytesMaximum: limits.answerBytesInAllMaximum)
+      bodyBytesMaximum: limits.bodyBytesInAllMaximum, answerBytesMaximum: limits.answerBytesInAllMaximum,
+      householdMaximum: limits.connectionsOfAddressMaximum)
   }
 
   func requestBegan() { running.withLock { $0 += 1 } }

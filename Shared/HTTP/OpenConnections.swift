@@ -2,12 +2,28 @@ internal import Glibc
 internal import Synchronization
 internal import Threads
 
+/// What one customer of a provider usually has: an IPv4 address, or the first 64 bits of one of IPv6.
+struct Household: Hashable, Sendable {
+  private let bits: UInt64
+
+  /// - Parameters:
+  ///   - high: the first 64 bits of an address of IPv6, or of what stands there for one of IPv4.
+  ///   - low: the others.
+  init(high: UInt64, low: UInt64) {
+    let isIPv4 = high == 0 && low >> 32 == 0xFFFF
+    // Nobody has an address of IPv6 that begins like one of these.
+    bits = isIPv4 ? low : high
+  }
+}
+
 /// The connections that are open, since when each owes us a whole request, what of its body is here, and the answer
 /// that nobody has read. The library closes those on which nothing comes; a client that sends one byte now and then
 /// would keep its place for ever, and many that begin large bodies, or read no answers, all memory.
 final class OpenConnections: Sendable {
   private struct Entry {
     let socket: Int32
+    /// Whose it is, where it is one of those that are counted.
+    var household: Household?
     /// On the monotonic clock, in microseconds; nil while its request is being answered.
     var owesSince: Int64?
     /// Of its request's body.
@@ -42,6 +58,8 @@ final class OpenConnections: Sendable {
   private struct State {
     /// By the address of the library's handle, which is never followed here.
     var entries: [UInt: Entry] = [:]
+    /// How many connections each has.
+    var households: [Household: Int] = [:]
     var bodies: Load
     var answers: Load
 
@@ -70,20 +88,47 @@ final class OpenConnections: Sendable {
     /// Hangs up on those whose answers have been on their way for longest, until there is room for so many bytes more.
     mutating func relieveAnswers(of more: Int, sparing key: UInt) {
       while answers.isTooMuch(with: more) {
-        let slowest = entries.filter { $0.value.answerBytes > 0 && $0.key != key && $0.value.canBeHungUp }
-          .min { ($0.value.answeredSince ?? 0) < ($1.value.answeredSince ?? 0) }
+        let slowest = slowest { $0 != key && $1.answerBytes > 0 ? $1.answeredSince : nil }
         guard let slowest else { return }
-        hangUp(slowest.key)
+        hangUp(slowest)
       }
+    }
+
+    /// Of those on which can be hung up the one with the earliest moment.
+    func slowest(since moment: (UInt, Entry) -> Int64?) -> UInt? {
+      var slowest: (key: UInt, since: Int64)?
+      for (key, entry) in entries where entry.canBeHungUp {
+        guard let since = moment(key, entry), since < slowest?.since ?? .max else { continue }
+        slowest = (key, since)
+      }
+      return slowest?.key
+    }
+
+    /// One more of that household, where it may have one.
+    mutating func isWelcome(_ household: Household, maximum: Int) -> Bool {
+      guard households[household, default: 0] < maximum else { return false }
+      households[household, default: 0] += 1
+      return true
+    }
+
+    mutating func leave(_ household: Household) {
+      guard let count = households[household] else { return }
+      households[household] = count > 1 ? count - 1 : nil
     }
   }
 
+  /// A body with no more is a late one's first piece, or a dribbler's: to hang up on him brings little.
+  private static let smallBodyBytes = 1_024
+
   private let state: Mutex<State>
+  private let householdMaximum: Int?
 
   /// - Parameters:
   ///   - bodyBytesMaximum: of all bodies.
   ///   - answerBytesMaximum: of all answers.
-  init(bodyBytesMaximum: Int, answerBytesMaximum: Int) {
+  ///   - householdMaximum: connections of one household; nil for no such limit.
+  init(bodyBytesMaximum: Int, answerBytesMaximum: Int, householdMaximum: Int? = nil) {
+    self.householdMaximum = householdMaximum
     state = Mutex(
       State(bodies: Load(bytesMaximum: bodyBytesMaximum), answers: Load(bytesMaximum: answerBytesMaximum)))
   }
@@ -92,9 +137,17 @@ final class OpenConnections: Sendable {
   var bodyBytes: Int { state.withLock { $0.bodies.bytes } }
   var answerBytes: Int { state.withLock { $0.answers.bytes } }
 
-  func begin(_ connection: OpaquePointer, socket: Int32) {
-    state.withLock {
-      $0.entries[UInt(bitPattern: connection)] = Entry(socket: socket, owesSince: MonotonicClock.microseconds)
+  /// A connection has begun. Beyond what its household may have it is hung up on at once.
+  func begin(_ connection: OpaquePointer, socket: Int32, household: Household? = nil) {
+    state.withLock { state in
+      let key = UInt(bitPattern: connection)
+      state.entries[key] = Entry(socket: socket, owesSince: MonotonicClock.microseconds)
+      guard let household, let householdMaximum else { return }
+      if state.isWelcome(household, maximum: householdMaximum) {
+        state.entries[key]?.household = household
+      } else {
+        state.hangUp(key)
+      }
     }
   }
 
@@ -104,11 +157,13 @@ final class OpenConnections: Sendable {
       let key = UInt(bitPattern: connection)
       state.forgetBody(key)
       state.forgetAnswer(key)
+      if let household = state.entries[key]?.household { state.leave(household) }
       state.entries[key] = nil
     }
   }
 
-  /// A piece of a body has come. Where all take too much, whoever has owed a whole request for longest is hung up on.
+  /// A piece of a body has come. Where all take too much, whoever has owed a whole request for longest is hung up on, of
+  /// those with more than a little of it here if there are any.
   ///
   /// - Returns: false where there is no memory for it all the same.
   func take(_ connection: OpaquePointer, bytes: Int) -> Bool {
@@ -118,9 +173,10 @@ final class OpenConnections: Sendable {
       state.entries[key]?.bodyBytes += bytes
       state.bodies.bytes += bytes
       guard state.bodies.isTooMuch() else { return true }
-      let slowest = state.entries.filter { $0.value.owesSince != nil && $0.value.bodyBytes > 0 && !$0.value.isHungUp }
-        .min { ($0.value.owesSince ?? 0) < ($1.value.owesSince ?? 0) }
-      if let slowest { state.hangUp(slowest.key) }
+      let slowest =
+        state.slowest { $1.bodyBytes > Self.smallBodyBytes ? $1.owesSince : nil }
+        ?? state.slowest { $1.bodyBytes > 0 ? $1.owesSince : nil }
+      if let slowest { state.hangUp(slowest) }
       return true
     }
   }
@@ -165,11 +221,12 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Hangs up on those that have owed a request since before this moment.
-  func hangUp(owingSinceBefore moment: Int64) {
+  /// Hangs up on those that have owed a request, and on those whose answer has been on its way, since before a moment.
+  func hangUp(owingSinceBefore owing: Int64, answeredBefore answered: Int64) {
     state.withLock { state in
-      for (key, entry) in state.entries {
-        if let since = entry.owesSince, since < moment { state.hangUp(key) }
+      for (key, entry) in state.entries
+      where entry.owesSince ?? .max < owing || entry.answeredSince ?? .max < answered {
+        state.hangUp(key)
       }
     }
   }
@@ -182,10 +239,16 @@ final class ConnectionWatch: Sendable {
   private let stopping = StopRequest()
   private let thread: OwnerThread
 
-  init(_ connections: OpenConnections, seconds: Int) {
+  /// - Parameters:
+  ///   - owingSeconds: how long a whole request may be owed.
+  ///   - answerSeconds: how long an answer may be on its way.
+  init(_ connections: OpenConnections, owingSeconds: Int, answerSeconds: Int) {
     thread = OwnerThread("http-watch", stackBytes: 65_536) { [stopping] in
       while !stopping.wait(milliseconds: Self.pauseMilliseconds) {
-        connections.hangUp(owingSinceBefore: MonotonicClock.microseconds - Int64(seconds) * 1_000_000)
+        let now = MonotonicClock.microseconds
+        connections.hangUp(
+          owingSinceBefore: now - Int64(owingSeconds) * 1_000_000,
+          answeredBefore: now - Int64(answerSeconds) * 1_000_000)
       }
     }
   }

@@ -64,10 +64,15 @@ extension JSONValue {
     output.append("\"")
   }
 
+  /// Digit by digit, since a stranger's text may be of nothing but such scalars.
   private static func escape(_ scalar: Unicode.Scalar, to output: inout String) {
-    for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
-      let digits = String(unit, radix: 16)
-      output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    for unit in scalar.utf16 {
+      output += "\\u"
+      for shift in stride(from: 12, through: 0, by: -4) {
+        let digit = UInt8(truncatingIfNeeded: unit >> UInt16(shift)) & 0xF
+        output.unicodeScalars.append(
+          Unicode.Scalar(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10))
+      }
     }
   }
 }

@@ -19,7 +19,7 @@ package struct DayTables: Sendable {
   private static let rejectedMaximum: Int32 = 5_000
   /// Postings that one transaction removes.
   private static let postingsMaximum: Int32 = 20_000
-  /// So long a rejected record is kept as it came, as in its topic.
+  /// So long what may be kept of a rejected record stays (A8), as in its topic.
   private static let rejectedDays: Int64 = 30
   /// Pieces of a day, of five minutes each, whose clients one transaction takes out.
   private static let clientPieces: Int32 = 288

@@ -20,7 +20,8 @@ package enum Failpoint: String, CaseIterable, Sendable {
   case afterCommit = "after-commit"
   /// What was published was delivered, and that is not recorded yet.
   case afterPublish = "after-publish"
-  /// The service was told to stop, reads no more, and its batches are not finished.
+  /// The service was told to stop and reads no more; its batches are decided, and its worker has yet to let go of the
+  /// database.
   case duringStop = "during-stop"
 
   /// The variable that sets one.

@@ -13,9 +13,9 @@ package enum InputTopics {
 
   /// Says what of a service's topics is set otherwise than it must be: then nothing bounds what others' records take here,
   /// or strangers' clocks count as ours. Who may not ask is told nothing. Nobody waits for it.
-  package static func check(of service: Participant, settings: PipelineSettings, context: ServiceContext) {
+  package static func check(of service: Participant, connections: ConnectionSettings, context: ServiceContext) {
     // The embedded broker has no settings.
-    guard !settings.isBrokerEmbedded else { return }
+    guard !connections.isBrokerEmbedded else { return }
     let topics = Topic.allCases.filter { $0.readers.contains(service) }
     let stop = context.lifeCycle.stopRequest
     // Whoever ends does not wait for an answer.
@@ -23,7 +23,7 @@ package enum InputTopics {
       guard !stop.wait(milliseconds: BrokerAccess.firstMilliseconds) else { return }
       do throws(KafkaError) {
         let admin = try KafkaAdmin(
-          configuration: settings.kafka(clientID: "handbill-settings", logger: context.logger))
+          configuration: connections.kafka(clientID: "handbill-settings", logger: context.logger))
         defer { admin.close(timeoutMilliseconds: 0) }
         for topic in topics {
           tell(topic, try admin.settings(of: topic.name, timeoutMilliseconds: questionMilliseconds), context.logger)

@@ -37,7 +37,6 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let tell: @Sendable (WorkerEvent) -> Void
   private let logger: Logger
   private let meters: WorkerMeters
-  private let outboxEntriesMaximum: Int
   private let memory: PipelineMemory
   private let clock = SystemClock()
   private var state: WorkerState<Batch>
@@ -56,7 +55,6 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     service = tools.service
     store = tools.store
     probe = tools.probe
-    outboxEntriesMaximum = tools.outboxEntriesMaximum
     memory = tools.memory
     self.writer = try WorkerTopicWriter(writer, ring: tools.service.ring)
     logs = PartitionLogs(service: service, probe: probe, mac: try MessageMAC(ring: tools.service.ring))
@@ -191,7 +189,6 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     let pipeline = Pipeline(
       service: service, partition: partition, partitionCount: opening.partitionCount, store: store, writer: writer,
       clock: clock)
-    pipeline.outboxEntriesMaximum = outboxEntriesMaximum
     pipeline.memory = memory
     pipeline.alarm = { [meters, logger] alarm in
       meters.count(alarm)

@@ -159,7 +159,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       state.takes(record.partition, input: record.topicIndex, offset: record.offset)
     else { return }
     // Only the broker's own time: any other is the client's word, and arrivals move watermarks, which never go back.
-    let isStamped = record.timestampType == .logAppendTime && !settings.isBrokerEmbedded
+    let isStamped = record.timestampType == .logAppendTime && !settings.connections.isBrokerEmbedded
     if !isStamped { noteUnstamped(input: record.topicIndex) }
     let arrival = isStamped ? Timestamp(milliseconds: record.timestampMilliseconds) : clock.now
     Self.append(record, arrival: arrival, to: &open.batch, with: &records)
@@ -167,7 +167,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
 
   /// A topic that clients write was made anew without our settings, as by a broker that makes topics by itself.
   private func noteUnstamped(input: Int) {
-    guard !service.inputs[input].isSequenced, !settings.isBrokerEmbedded else { return }
+    guard !service.inputs[input].isSequenced, !settings.connections.isBrokerEmbedded else { return }
     logger.limited(
       .error, key: "unstamped-\(input)",
       "records count as having arrived when they are read: the topic lacks message.timestamp.type=LogAppendTime; "

@@ -15,7 +15,7 @@ struct ServicePlan<Tables: ServiceTables>: Sendable {
   var name: String { Tables.Service.name }
 
   func database(for purpose: String = "") throws -> PostgresConfiguration {
-    try settings.database(applicationName: "handbill-\(name)\(purpose.isEmpty ? "" : "-\(purpose)")")
+    try settings.connections.database(applicationName: "handbill-\(name)\(purpose.isEmpty ? "" : "-\(purpose)")")
   }
 }
 
@@ -120,13 +120,11 @@ struct WorkerTools<Tables: ServiceTables> {
   let service: Tables.Service
   let store: PostgresPipelineStore<Tables>
   let probe: KafkaTopicProbe
-  let outboxEntriesMaximum: Int
   let memory: PipelineMemory
 
   /// Where something is away this is tried again when there is something to do.
   init(_ plan: ServicePlan<Tables>, _ counts: CountWriter<Tables>) throws {
     service = plan.service
-    outboxEntriesMaximum = plan.settings.outboxEntriesMaximum
     memory = plan.settings.memory
     store = PostgresPipelineStore(
       tables: plan.tables, service: plan.service, configuration: try plan.database(),

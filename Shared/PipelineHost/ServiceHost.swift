@@ -23,7 +23,7 @@ package enum ServiceHost {
   ) throws {
     let plan = ServicePlan(
       service: service, tables: tables, settings: settings,
-      kafka: settings.kafka(clientID: Tables.Service.name, logger: context.logger),
+      kafka: settings.connections.kafka(clientID: Tables.Service.name, logger: context.logger),
       context: context)
     let workers = WorkerList<Tables>()
     let connections = ServiceConnections(plan, alsoGrown: alsoGrown, workers: workers)

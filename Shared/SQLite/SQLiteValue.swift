@@ -1,3 +1,5 @@
+internal import CSQLite
+
 /// What SQLite says when it does not do what it was asked.
 package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// SQLite's extended result code.
@@ -10,6 +12,15 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   package var description: String { "SQLite \(code): \(message)" }
+
+  /// The extended code without what it adds.
+  private var primaryCode: Int32 { code & 0xFF }
+
+  /// Somebody else has the database.
+  package var isBusy: Bool { primaryCode == SQLITE_BUSY }
+
+  /// The file is no database, or a broken one.
+  package var isOfUnreadableFile: Bool { primaryCode == SQLITE_CORRUPT || primaryCode == SQLITE_NOTADB }
 }
 
 /// A value as SQLite keeps it.

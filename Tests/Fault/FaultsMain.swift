@@ -37,6 +37,10 @@ enum FaultsMain {
       Terminal.print(faults.map { "\($0.name): \($0.summary)" }.joined(separator: "\n"))
       return .success
     }
+    if let reason = KafkaInstallation.reasonMissing {
+      Terminal.note("faults: Kafka is not available: \(reason)")
+      return .unavailable
+    }
     let chosen = faults
     let results = try await onOwnThread {
       try run(chosen, seeds: seeds.compactMap { $0 }, folder: invocation.text("folder"))
@@ -53,9 +57,6 @@ enum FaultsMain {
   }
 
   private static func run(_ faults: [any Fault], seeds: [UInt64], folder: String?) throws -> [FaultResult] {
-    guard KafkaInstallation.isAvailable else {
-      throw SupervisionError.unavailable(what: "Kafka", hint: KafkaInstallation.reasonMissing ?? "")
-    }
     let temporary = folder == nil ? try TemporaryFolder(prefix: "hbf") : nil
     if let temporary { chmod(temporary.path, 0o711) }
     let path = temporary?.path ?? URL(fileURLWithPath: folder ?? "").standardizedFileURL.path

@@ -9,7 +9,9 @@ secrets=${SECRETS:-/run/secrets}
 
 # login ROLE LOGIN PASSWORD
 login() {
-  psql -q -v ON_ERROR_STOP=1 -v role="$1" -v login="$2" -v password="$3" --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" <<'SQL'
+  # Everybody on the host may read arguments, and nobody else's environment.
+  PASSWORD="$3" psql -q -v ON_ERROR_STOP=1 -v role="$1" -v login="$2" --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" <<'SQL'
+\getenv password PASSWORD
 SELECT format('CREATE ROLE %I NOLOGIN', :'role') WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'role') \gexec
 SELECT format('CREATE ROLE %I', :'login') WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'login') \gexec
 ALTER ROLE :"login" LOGIN PASSWORD :'password';

@@ -128,6 +128,8 @@ def main():
         failure = answer.failure
         sys.exit(f"no ad: {common_pb2.ErrorCode.Name(failure.code)} {failure.detail}")
     print(f"answered  {answer.ad.serve_id}, the ad {answer.ad.ad}")
+    if answer.ad.counts_by_session:  # The client id is not taken in apps for users under 17.
+        network.key = request.session_id.encode()
     show(network, answer.ad)
 
 

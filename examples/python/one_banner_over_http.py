@@ -50,7 +50,7 @@ def post(url, body):
 
 class Banner:
     def __init__(self, edge, key, client_id):
-        self.edge, self.key, self.client_id = edge, key, client_id
+        self.edge, self.key, self.client_id, self.session_id = edge, key, client_id, uuid.uuid4().hex
 
     def ask(self, app, country):
         """The ad, or the end of the program with the network's sentence."""
@@ -58,7 +58,7 @@ class Banner:
         print(f"asked     {request_id}")
         answer = post(self.edge + "/v1/ads", {
             "requestId": base64.b64encode(request_id.bytes).decode(), "appKey": self.key, "app": app,
-            "placement": "home", "clientId": self.client_id, "sessionId": uuid.uuid4().hex, "country": country,
+            "placement": "home", "clientId": self.client_id, "sessionId": self.session_id, "country": country,
             "device": "DEVICE_PHONE", "requiredSizes": ["portrait", "landscape"], "currentSize": "portrait",
             "deadlineMilliseconds": DEADLINE_SECONDS * 1000,
         })
@@ -67,6 +67,8 @@ class Banner:
             failure = answer["failure"]
             sys.exit(f"no ad: {failure.get('code', 'ERROR_CODE_UNKNOWN')} {failure['detail']}")
         self.ad = answer["ad"]
+        # The client id is not taken in apps for users under 17: then the session's counts.
+        self.client_key = self.session_id if self.ad.get("countsBySession") else self.client_id
         print(f"answered  {self.ad['serveId']}, the ad {self.ad['ad']}")
 
     def fetch(self):
@@ -87,7 +89,7 @@ class Banner:
     def tell(self, name, event):
         """A batch of one event. It counts once, however often it is sent with its id."""
         event = {"id": str(uuid7()), **event}
-        result = post(self.edge + "/v1/events", {"appKey": self.key, "clientKey": self.client_id, "events": [event]})
+        result = post(self.edge + "/v1/events", {"appKey": self.key, "clientKey": self.client_key, "events": [event]})
         if result["refused"]:
             sys.exit(f"{name} was refused: {result['refused'][0]['detail']}")
         print(f"{name:<9} {(event.get('impression') or event['click'])['ageMilliseconds']} ms after the answer")

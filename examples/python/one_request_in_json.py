@@ -24,13 +24,13 @@ def uuid7():
     return uuid.UUID(int=value & ~(0x3 << 62) | 0x2 << 62)
 
 
-def send(producer, topic, kind, event_id, app, client_id, message, extra=()):
+def send(producer, topic, kind, event_id, app, client_key, message, extra=()):
     headers = {
         "ce_specversion": "1.0", "ce_id": str(event_id), "ce_type": kind, "ce_source": "/client/" + app,
         "content-type": "application/json",
     }
     pairs = [(name, value.encode()) for name, value in headers.items()] + list(extra)
-    producer.send(topic, json.dumps(message).encode(), key=client_id.encode(), headers=pairs).get(timeout=30)
+    producer.send(topic, json.dumps(message).encode(), key=client_key.encode(), headers=pairs).get(timeout=30)
 
 
 def main():
@@ -40,7 +40,7 @@ def main():
     options.add_argument("--key", required=True, help="the app's key for this kind of build")
     options.add_argument("--country", default="US", help="two letters, upper case")
     choice = options.parse_args()
-    app, client_id = choice.app, uuid.uuid4().hex
+    app, client_id, session_id = choice.app, uuid.uuid4().hex, uuid.uuid4().hex
 
     producer = KafkaProducer(bootstrap_servers=choice.bootstrap, acks="all")
     answers = KafkaConsumer(bootstrap_servers=choice.bootstrap, enable_auto_commit=False)
@@ -52,7 +52,7 @@ def main():
     request_id = uuid7()
     request = {
         "requestId": base64.b64encode(request_id.bytes).decode(), "appKey": choice.key, "app": app, "placement": "home",
-        "clientId": client_id, "sessionId": uuid.uuid4().hex, "country": choice.country, "device": "DEVICE_PHONE",
+        "clientId": client_id, "sessionId": session_id, "country": choice.country, "device": "DEVICE_PHONE",
         "deadlineMilliseconds": DEADLINE_SECONDS * 1000,
     }
     reply = [("kafka_replyPartition", place.partition.to_bytes(4, "big"))]
@@ -76,7 +76,9 @@ def main():
     time.sleep(VIEW_SECONDS)  # Here an app shows it.
     age = round((time.monotonic() - answered) * 1000)
     viewed = {"kind": "KIND_VIEWED", "token": ad["token"], "ageMilliseconds": age}
-    send(producer, "ads.impressions", "org.handbill.impression.viewed.v1", uuid7(), app, client_id, viewed)
+    # The client id is not taken in apps for users under 17: then the session's counts.
+    client_key = session_id if ad.get("countsBySession") else client_id
+    send(producer, "ads.impressions", "org.handbill.impression.viewed.v1", uuid7(), app, client_key, viewed)
     print(f"viewed    {age} ms after the answer")
 
 

@@ -124,12 +124,12 @@ class Reporter {
     if (this.batches.length > 0) this.flushSoon(0);
   }
 
-  add(event) {
+  add(event, clientKey = this.clientKey) {
     const count = this.batches.reduce((sum, batch) => sum + batch.events.length, 0);
     if (count >= KEPT_EVENTS) return;
-    let batch = this.batches.findLast((batch) => batch.clientKey === this.clientKey && !batch.isClosed);
+    let batch = this.batches.findLast((batch) => batch.clientKey === clientKey && !batch.isClosed);
     if (!batch || batch.events.length >= BATCH_EVENTS) {
-      batch = { appKey: this.key, clientKey: this.clientKey, events: [] };
+      batch = { appKey: this.key, clientKey, events: [] };
       this.batches.push(batch);
     }
     batch.events.push({ id: hexadecimal(newID()), timeMilliseconds: String(Date.now()), ...event });
@@ -208,28 +208,33 @@ export class Banner {
     this.isDue = false;
     document.addEventListener("visibilitychange", () => this.pageChanged());
     addEventListener("pagehide", () => { this.unload(); this.reporter.flush(); });
+    // Come back to as it was left, a page has no ad any more, and maybe nothing that would ask for one.
+    addEventListener("pageshow", ({ persisted }) => {
+      if (persisted && !this.ad && !this.isLoading && this.next === undefined) this.loadFirst();
+    });
     this.loadFirst();
   }
 
   /** Sooner than the network lets this browser ask again it would be refused (D2). */
   loadFirst() {
-    const wait = Number(storage.get(this.nextName)) - Date.now();
+    const wait = Math.max(this.nextAt ?? 0, this.nextName ? Number(storage.get(this.nextName)) : 0) - Date.now();
     // A clock may have been set.
-    if (!this.nextName || !(wait > 0 && wait <= REFRESH_MAXIMUM)) return this.loadIfSeen();
+    if (!(wait > 0 && wait <= REFRESH_MAXIMUM)) return this.loadIfSeen();
     this.tell("wait", { seconds: Math.ceil(wait / 1_000) });
     this.loadLater(wait);
   }
 
-  /** Notes for the pages after this one when they may ask. */
+  /** Notes when this page, and those after it, may ask. */
   noteNext() {
-    if (this.nextName) storage.set(this.nextName, String(Date.now() + this.askedAt + this.pacing.refresh - performance.now()));
+    this.nextAt = Date.now() + this.askedAt + this.pacing.refresh - performance.now();
+    if (this.nextName) storage.set(this.nextName, String(this.nextAt));
   }
 
   /** Asks then, if somebody looks at the page (D2). */
   loadLater(wait) {
     clearTimeout(this.next);
     // Timers take whole milliseconds, and cut off the rest: one more, or it would come too soon.
-    this.next = setTimeout(() => this.loadIfSeen(), Math.max(0, wait) + 1);
+    this.next = setTimeout(() => { this.next = undefined; this.loadIfSeen(); }, Math.max(0, wait) + 1);
   }
 
   /** Asks now; where nobody looks, or something covers the page, as soon as that has changed. */
@@ -247,6 +252,7 @@ export class Banner {
     if (this.isLoading || this.action) return;
     this.isLoading = true;
     clearTimeout(this.next);
+    this.next = undefined;
     this.askedAt = performance.now();
     this.noteNext();
     const id = newID();
@@ -256,6 +262,8 @@ export class Banner {
       const answeredAt = performance.now();
       served = this.checked(answer, id);
       served.answeredAt = answeredAt;
+      // Where the network took no client id (A4, A8) the ad's events count under the session's alone.
+      if (served.countsBySession) served.clientKey = this.wish.sessionId;
       this.pacing = followed(served.pacing);
       this.noteNext();
       served.picture = await this.fetchImage(served);
@@ -333,8 +341,8 @@ export class Banner {
       const subject = served
         ? { token: served.token, ageMilliseconds: this.age(served) }
         : { request: { requestId: base64(id), app, placement, clientId, sessionId, appKey } };
-      this.reporter.add({ impression: { kind: "KIND_FAILED", error: `ERROR_CODE_${CODES[code]}`, ...subject } });
-      if (served) this.impression("UNLOADED", served);
+      this.reporter.add({ impression: { kind: "KIND_FAILED", error: `ERROR_CODE_${CODES[code]}`, ...subject } }, served?.clientKey);
+      if (served) this.ended(served);
     }
     const wait = Math.max(this.retry, (failure.retrySeconds ?? 0) * 1_000);
     this.retry = Math.min(RETRY_MAXIMUM, this.retry * 2);
@@ -347,7 +355,14 @@ export class Banner {
   age(ad) { return String(Math.max(0, Math.floor(performance.now() - ad.answeredAt))); }
 
   impression(kind, ad) {
-    this.reporter.add({ impression: { kind: `KIND_${kind}`, token: ad.token, ageMilliseconds: this.age(ad) } });
+    this.reporter.add({ impression: { kind: `KIND_${kind}`, token: ad.token, ageMilliseconds: this.age(ad) } }, ad.clientKey);
+  }
+
+  /** The end of an ad; before it, that nobody saw it (D3, D5). */
+  ended(ad) {
+    const isExpired = Number(this.age(ad)) >= Number(ad.lifetimeMilliseconds);
+    if (!ad.isRendered) this.impression(isExpired ? "EXPIRED_UNSEEN" : "NEVER_SHOWN", ad);
+    this.impression("UNLOADED", ad);
   }
 
   look(entries) {
@@ -408,14 +423,14 @@ export class Banner {
     this.isOnScreen = false;
     URL.revokeObjectURL(ad.picture);
     this.element.replaceChildren();
-    this.impression("UNLOADED", ad);
+    this.ended(ad);
     this.tell("unload", { serveId: ad.serveId });
   }
 
   // What is tapped
 
   click(kind, ad, age, more = {}) {
-    this.reporter.add({ click: { kind: `KIND_${kind}`, token: ad.token, ageMilliseconds: age, ...more } });
+    this.reporter.add({ click: { kind: `KIND_${kind}`, token: ad.token, ageMilliseconds: age, ...more } }, ad.clientKey);
   }
 
   tapped() {

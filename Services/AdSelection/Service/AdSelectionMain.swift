@@ -41,7 +41,8 @@ enum AdSelectionMain: Service {
     let days = SelectionTables.days(configuration.retention)
     let source = CatalogSource(
       freshness: configuration.freshness, clickRates: configuration.clickRates, perform: CatalogWatch.perform)
-    let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog", logger: context.logger)
+    let connections = configuration.pipeline.connections
+    let kafka = connections.kafka(clientID: "\(AdSelection.name)-catalog", logger: context.logger)
     let catalog = try CatalogWatch(source: source, kafka: kafka, ring: ring, context: context)
     try ServiceHost.start(
       service: service,
@@ -53,8 +54,8 @@ enum AdSelectionMain: Service {
       settings: configuration.pipeline, alsoGrown: Topic.namedByTokens.map(\.name),
       context: context
     ) {
-      _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
-      InputTopics.check(of: .adSelection, settings: configuration.pipeline, context: context)
+      _ = try connections.migratedDatabase(applicationName: name, days: days, context: context)
+      InputTopics.check(of: .adSelection, connections: connections, context: context)
       try catalog.waitUntilComplete()
     }
   }

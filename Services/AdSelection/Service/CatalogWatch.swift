@@ -42,7 +42,10 @@ final class CatalogWatch: Sendable {
     let refused = source.apply(items.map(CatalogSource.Item.init), now: now)
     if refused > 0 {
       context.metrics.counter(SelectionMetrics.catalogRefused).add(refused)
-      context.logger.limited(.error, key: "catalog-refused", "records of the catalogue were not taken")
+      context.logger.limited(
+        .error, key: "catalog-refused",
+        "records of the catalogue were not taken: it is full, or a version is below 1 or too high",
+        ["records": .init(refused), "maximum": .init(CatalogState.entriesMaximum)])
     }
     let state = source.state(at: now)
     let age = source.heartbeatAgeMilliseconds(at: now).map { Double($0) / 1_000 } ?? -1

@@ -32,18 +32,19 @@ enum BillingMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let days = BillingTables.days(configuration.retention)
-    let catalog = BudgetCatalog()
+    let catalog = BudgetCatalog(clock: context.clock)
+    let connections = configuration.pipeline.connections
     try ServiceHost.start(
       service: BillingService(ring: ring),
       tables: BillingTables(
         settings: configuration.billing, catalog: catalog, logger: context.logger.named("suspense")),
       settings: configuration.pipeline, context: context
     ) {
-      let database = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
-      InputTopics.check(of: .billing, settings: configuration.pipeline, context: context)
+      let database = try connections.migratedDatabase(applicationName: name, days: days, context: context)
+      InputTopics.check(of: .billing, connections: connections, context: context)
       let funding = BudgetFunding(catalog: catalog, database: database, logger: context.logger.named("funding"))
       try CatalogFollower.start(
-        kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog", logger: context.logger),
+        kafka: connections.kafka(clientID: "\(BillingService.name)-catalog", logger: context.logger),
         ring: ring, context: context
       ) { items in
         funding.take(items)

@@ -29,6 +29,7 @@ struct BillingTables: ServiceTables {
   ) throws(PostgresError) -> BillingDecider {
     // A partition is opened anew where the database may be another one.
     catalog.forgetStored()
+    _ = try connection.run(NoteUnfundedCap(partition: partition, cap: settings.caps.unfundedPerDay))
     return BillingDecider(
       settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
       waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))),

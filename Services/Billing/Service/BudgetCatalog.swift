@@ -28,8 +28,9 @@ final class BudgetCatalog: Sendable {
   }
 
   private let state = Mutex(State())
+  private let clock: any TimeSource
 
-  init() {}
+  init(clock: any TimeSource) { self.clock = clock }
 
   /// What the catalogue says of these campaigns; those that it does not know, or whose advertiser it does not know, are
   /// left out.
@@ -117,19 +118,24 @@ final class BudgetCatalog: Sendable {
       (state.withoutCurrency[advertiser.id] ?? []).compactMap { state.campaigns[$0] }
         .filter { $0.value.advertiser == advertiser.id }
     }
+    let calendar = BudgetCalendar(timeZone: advertiser.timeZone)
     _ = try connection.run(FundAccount(advertiser: advertiser, version: version))
-    for campaign in campaigns { try fund(campaign, currency: advertiser.currency, in: connection) }
+    for campaign in campaigns {
+      try fund(campaign, currency: advertiser.currency, calendar: calendar, in: connection)
+    }
     state.withLock { state in
       state.advertisers[advertiser.id] = Entry(value: advertiser, version: version)
-      state.calendars[advertiser.id] = BudgetCalendar(timeZone: advertiser.timeZone)
+      state.calendars[advertiser.id] = calendar
       state.withoutCurrency[advertiser.id] = nil
     }
   }
 
   private func apply(_ campaign: Campaign, version: Int64, in connection: PostgresConnection) throws(PostgresError) {
     let entry = Entry(value: campaign, version: version)
-    let currency = state.withLock { $0.advertisers[campaign.advertiser]?.value.currency }
-    if let currency { try fund(entry, currency: currency, in: connection) }
+    let (currency, calendar) = state.withLock { state in
+      (state.advertisers[campaign.advertiser]?.value.currency, state.calendars[campaign.advertiser])
+    }
+    if let currency { try fund(entry, currency: currency, calendar: calendar, in: connection) }
     state.withLock { state in
       state.campaigns[campaign.id] = entry
       if currency == nil { state.withoutCurrency[campaign.advertiser, default: []].insert(campaign.id) }
@@ -137,15 +143,20 @@ final class BudgetCatalog: Sendable {
   }
 
   private func fund(
-    _ campaign: Entry<Campaign>, currency: Currency, in connection: PostgresConnection
+    _ campaign: Entry<Campaign>, currency: Currency, calendar: BudgetCalendar?, in connection: PostgresConnection
   ) throws(PostgresError) {
     guard campaign.value.kind != .house else { return }
-    _ = try connection.run(FundCampaign(campaign: campaign.value, currency: currency, version: campaign.version))
+    _ = try connection.run(
+      FundCampaign(
+        campaign: campaign.value, currency: currency, version: campaign.version,
+        firstDay: calendar?.day(of: clock.now).number))
   }
 
   private func forgetClickCounts(_ key: String, in connection: PostgresConnection) throws(PostgresError) {
-    let forgotten = ForgetClickCounts(campaign: Self.name("campaign/", key), ad: Self.name("ad/", key))
-    if forgotten.campaign != nil || forgotten.ad != nil { _ = try connection.run(forgotten) }
+    if let campaign = Self.name("campaign/", key) {
+      _ = try connection.run(ForgetCampaignClickCounts(campaign: campaign))
+    }
+    if let ad = Self.name("ad/", key) { _ = try connection.run(ForgetAdClickCounts(ad: ad)) }
   }
 
   /// What stands behind the kind of a key of that kind.

@@ -19,9 +19,11 @@ enum CapKeys {
   static let clicksBeforeRate = key(
     "HANDBILL_CAP_CLICKS_BEFORE_RATE", defaults.clicksBeforeRate,
     "So many clicks of an app's hour are never too many for its impressions.")
+  static let unfunded = ConfigurationKey<Int>.integer(
+    "HANDBILL_CAP_UNFUNDED", in: 0...1_000_000_000, default: Int(defaults.unfundedPerDay.value / Nanos.perUnit),
+    help: "What the network pays at most for an app's day where no budget can (B4), in units of each currency.")
   static let declarations =
-    [impressions, clicksOfAd, clicksBeforeRate].map(\.declaration)
-    + [clickRate.declaration, CapSettings.unfunded.declaration]
+    [impressions, clicksOfAd, clicksBeforeRate, clickRate, unfunded].map(\.declaration)
 
   static func caps(reader: inout ConfigurationReader) -> TrafficCaps {
     var caps = TrafficCaps()
@@ -29,7 +31,7 @@ enum CapKeys {
     caps.clicksOfAdPerHour = Int64(reader.value(clicksOfAd))
     caps.clickRateBasisPoints = Int64(reader.value(clickRate))
     caps.clicksBeforeRate = Int64(reader.value(clicksBeforeRate))
-    caps.unfundedPerDay = Nanos(Int64(reader.value(CapSettings.unfunded)) * Nanos.perUnit)
+    caps.unfundedPerDay = Nanos(Int64(reader.value(unfunded)) * Nanos.perUnit)
     return caps
   }
 

@@ -122,7 +122,8 @@ package struct ClickDecider: PartitionDecider {
   ) {
     let terms = event.terms
     guard terms.partition == draft.context.partition else {
-      forward(event.terms.serveID, to: terms.partition, kind: event.kind, at: index, in: &draft)
+      let place = SignedPlace(terms, kind: event.kind.rawValue)
+      draft.decision.forward(index, of: .clicks, to: place, in: draft.context, within: &forwardLimit)
       return
     }
     let arrival = max(record.arrival, draft.context.committedWatermark)
@@ -218,24 +219,6 @@ package struct ClickDecider: PartitionDecider {
     return verdict
   }
 
-  /// The signed partition decides, so nothing can loop.
-  private mutating func forward(
-    _ serve: ServeID, to partition: Int32, kind: TapKind, maximum: Int = ForwardLimit.ofOneMaximum, at index: Int,
-    in draft: inout ClickDraft
-  ) {
-    guard (0..<draft.context.partitionCount).contains(partition) else {
-      draft.decision.reject(index, .unknownPartition, "the token names partition \(partition)")
-      return
-    }
-    guard forwardLimit.admit(serve, kind: kind.rawValue, maximum: maximum) else {
-      draft.decision.reject(index, .forwardedTooOften, "the token names partition \(partition)")
-      return
-    }
-    draft.decision.outcomes[index] = .forwarded
-    draft.decision.forwards.append(
-      .init(record: index, topic: Topic.clicks.name, partition: partition, headers: []))
-  }
-
   // MARK: Conversions
 
   /// What a user did in an advertised app (M8): kept, once, within its time. Whether the ad's click counts is not asked
@@ -246,8 +229,9 @@ package struct ClickDecider: PartitionDecider {
     let reference = told.reference
     let serve = reference.serveID
     guard reference.partition == draft.context.partition else {
-      forward(
-        serve, to: reference.partition, kind: .converted, maximum: Windows.conversionsMaximum, at: index, in: &draft)
+      let place = SignedPlace(
+        reference, kind: TapKind.converted.rawValue, maximum: Windows.conversionsMaximum)
+      draft.decision.forward(index, of: .clicks, to: place, in: draft.context, within: &forwardLimit)
       return
     }
     let arrival = max(record.arrival, draft.context.committedWatermark)

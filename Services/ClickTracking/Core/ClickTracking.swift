@@ -49,15 +49,13 @@ package struct ClickTracking: PipelineService {
 
 /// Reads records of `ads.clicks`, and checks their tokens, and of `ads.impressions.accepted`.
 package struct ClickDecoder: RecordDecoder {
-  private let opener: ServeTokenOpener
-  private let hasher: ClientHasher
+  private let tokens: EventTokens
   private let references: ClickReferences
   private var client: UnsafeRawBufferPointer?
   private var headers = RecordHeaders()
 
   init(ring: KeyRing) throws(CryptoError) {
-    opener = try ServeTokenOpener(ring: ring)
-    hasher = try ClientHasher(ring: ring)
+    tokens = try EventTokens(ring: ring)
     references = try ClickReferences(ring: ring)
   }
 
@@ -100,16 +98,13 @@ package struct ClickDecoder: RecordDecoder {
 
   private func action(_ view: ClickEventView, arrival: Timestamp) -> ClickInput {
     if let conversion = view.conversion { return self.conversion(conversion, view.identity) }
-    return switch opener.open(view.token, now: arrival) {
-    case .valid(let terms) where !(client.map { hasher.isClient(of: terms, id: $0) } ?? false):
-      .rejected(Rejection(.notItsClient, "the record's key is not the client that the ad was served to"))
-    case .valid(let terms):
+    return switch tokens.terms(view.token, of: client, now: arrival) {
+    case .success(let terms):
       .action(
         ActionEvent(
           kind: view.kind, terms: terms, age: view.age, claimedTime: view.identity.time, idHash: view.identity.idHash,
           actionMilliseconds: view.actionMilliseconds, leftApplication: view.leftApplication))
-    case .forged: .rejected(Rejection(.tokenForged, "the serve token is not ours or was altered"))
-    case .unknownKey: .rejected(Rejection(.tokenKeyUnknown, "the serve token's key is unknown or past its time"))
+    case .failure(let rejection): .rejected(rejection)
     }
   }
 

@@ -38,8 +38,8 @@ enum ClickTrackingMain: Service {
       service: service, tables: ClickTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context
     ) {
-      _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
-      InputTopics.check(of: .clickTracking, settings: configuration.pipeline, context: context)
+      _ = try configuration.pipeline.connections.migratedDatabase(applicationName: name, days: days, context: context)
+      InputTopics.check(of: .clickTracking, connections: configuration.pipeline.connections, context: context)
     }
   }
 

@@ -11,8 +11,13 @@ package struct Rate: Hashable, Sendable {
   package var perSecond: Int
   /// How many seconds' worth may come at once.
   package static let burstSeconds = 10
+  /// So many events of a batch cost as much as one request.
+  package static let eventsOfRequest = 10
 
   package init(perSecond: Int) { self.perSecond = perSecond }
+
+  /// What a batch costs, in requests.
+  package static func cost(ofEvents count: Int) -> Int { max(1, (count + eventsOfRequest - 1) / eventsOfRequest) }
 }
 
 /// Counts the requests of many parties of one kind, each by a single moment: when its allowance is whole again (the
@@ -37,17 +42,18 @@ package struct RateLimiter: Sendable {
 
   var partyCount: Int { wholeAt.count }
 
-  /// Counts one request of `party` (a hash) at `now`, in microseconds.
+  /// Counts a request of `party` (a hash) at `now`, in microseconds.
   ///
-  /// - Returns: nil where it is admitted; else after how many seconds the next will be.
-  package mutating func admit(_ party: UInt64, now: Int64) -> Int? {
+  /// - Parameter cost: as how many requests it counts, at most as many as may come at once.
+  /// - Returns: nil where it is admitted; else after how many seconds it will be.
+  package mutating func admit(_ party: UInt64, of cost: Int = 1, now: Int64) -> Int? {
     guard rate.perSecond > 0 else { return nil }
     let step = max(1, 1_000_000 / Int64(rate.perSecond))
     let tolerance = step * Int64(rate.perSecond) * Int64(Rate.burstSeconds)
     if wholeAt[party] == nil, wholeAt.count >= partiesMaximum { sweep(now: now) }
     let isOther = wholeAt[party] == nil && wholeAt.count >= partiesMaximum
     let known = isOther ? othersWholeAt : wholeAt[party] ?? .min
-    let next = max(known, now) + step
+    let next = max(known, now) + step * Int64(cost)
     guard next - now <= tolerance else { return Int((next - now - tolerance) / 1_000_000) + 1 }
     if isOther { othersWholeAt = next } else { wholeAt[party] = next }
     return nil

@@ -9,8 +9,8 @@ package struct VisitorRules: Sendable {
   package var dataCentres = NetworkList([])
   /// Addresses of known bots.
   package var botAddresses = NetworkList([])
-  /// Parts of a `User-Agent` that bots have, in lower case.
-  package var botAgents: [String] = []
+  /// Parts of a `User-Agent` that bots have, in lower case, as UTF-8.
+  package var botAgents: [[UInt8]] = []
 
   package init() {}
 
@@ -24,36 +24,41 @@ package struct Visitor: Hashable, Sendable {
   package let address: NetworkAddress?
   /// The network that he is in; nil where the address is not his own, since a proxy of ours does not say for whom it speaks.
   private let network: NetworkAddress?
-  /// All that takes no key: without the network.
-  private let seen: EdgeSight
+  /// A proxy of ours speaks for him.
+  private let isBehindProxy: Bool
 
+  /// Looks at where he is, and at nothing that takes long.
+  ///
   /// - Parameters:
   ///   - peer: the address of the connection, in text.
   ///   - header: a header's value by its name in lower case; of several lines all, divided by commas: a proxy may add its
   ///     own behind those that a stranger wrote.
   package init(peer: String, header: (String) -> String?, rules: VisitorRules) {
     let connected = NetworkAddress(peer)
-    let isProxy = connected.map(rules.trustedProxies.contains) ?? false
-    let own = isProxy ? Self.forwarded(header("x-forwarded-for") ?? "", rules) : connected
-    let address = own ?? connected
+    isBehindProxy = connected.map(rules.trustedProxies.contains) ?? false
+    let own = isBehindProxy ? Self.forwarded(header("x-forwarded-for") ?? "", rules) : connected
+    address = own ?? connected
+    network = own?.network
+  }
+
+  /// What the edge sees of him without the network's keys: all but the hash of his network.
+  ///
+  /// - Parameter header: as in ``init(peer:header:rules:)``.
+  package func sight(header: (String) -> String?, rules: VisitorRules) -> EdgeSight {
     let agent = (header("user-agent") ?? "").utf8.prefix(VisitorRules.agentBytesMaximum)
     let lowercased = String(decoding: agent, as: UTF8.self).lowercased()
     var country: Country?
-    if isProxy, let name = rules.countryHeader { country = header(name).flatMap(Self.lastCountry) }
-    let isBot =
-      address.map(rules.botAddresses.contains) ?? false || rules.botAgents.contains { lowercased.contains($0) }
-    self.address = address
-    network = own?.network
-    seen = EdgeSight(
+    if isBehindProxy, let name = rules.countryHeader { country = header(name).flatMap(Self.lastCountry) }
+    let bytes = Array(lowercased.utf8)
+    let isBot = address.map(rules.botAddresses.contains) ?? false || rules.botAgents.contains { $0.stands(in: bytes) }
+    return EdgeSight(
       country: country, agent: Self.agentClass(lowercased),
       isDataCentre: address.map(rules.dataCentres.contains) ?? false, isKnownBot: isBot)
   }
 
-  /// What the edge says of him in a request of `now`.
-  package func sight(_ hasher: NetworkHasher, now: Timestamp) -> EdgeSight {
-    var sight = seen
-    sight.network = network.map { hasher.hash(bits: $0.bits, prefixLength: $0.prefixLength, now: now) }
-    return sight
+  /// The hash of his network, of `now`.
+  package func network(_ hasher: NetworkHasher, now: Timestamp) -> UInt32? {
+    network.map { hasher.hash(bits: $0.bits, prefixLength: $0.prefixLength, now: now) }
   }
 
   /// The last address that is no proxy of ours: what stands before it, anybody may have written.
@@ -75,5 +80,15 @@ package struct Visitor: Hashable, Sendable {
     if agent.hasPrefix("mozilla/") { return .browser }
     let tools = ["curl/", "wget/", "python", "go-http", "java/", "okhttp", "node", "libwww", "httpie", "ruby"]
     return tools.contains { agent.hasPrefix($0) } ? .tool : .unknown
+  }
+}
+
+extension [UInt8] {
+  /// Byte by byte: characters of a stranger's text may take long to be told apart.
+  fileprivate func stands(in text: [UInt8]) -> Bool {
+    guard let first, count <= text.count else { return false }
+    return (0...(text.count - count)).contains { start in
+      text[start] == first && text[start..<(start + count)].elementsEqual(self)
+    }
   }
 }

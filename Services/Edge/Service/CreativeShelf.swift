@@ -25,9 +25,46 @@ final class CreativeShelf: Sendable {
     case unsound
   }
 
+  private struct Kept {
+    let format: PictureFormat
+    /// Given away under the shelf's lock alone: those that nobody else has then stay so while it is held.
+    var bytes: SharedBytes
+    var usedAt: UInt64
+  }
+
   private struct Shelf {
-    var kept: [String: (creative: Creative, usedAt: UInt64)] = [:]
+    /// All that are on their way are here, too: to let go of them would free nothing.
+    var kept: [String: Kept] = [:]
     var uses: UInt64 = 0
+
+    mutating func find(_ name: String) -> Creative? {
+      uses += 1
+      kept[name]?.usedAt = uses
+      return kept[name].map { Creative(format: $0.format, bytes: $0.bytes) }
+    }
+
+    /// Lets go of those that were asked for longest ago, of those that nobody sends, until so many bytes are free; of none if
+    /// that does not suffice.
+    mutating func free(_ count: Int) -> Bool {
+      var idle: [(name: String, count: Int, usedAt: UInt64)] = []
+      var index = kept.startIndex
+      while index != kept.endIndex {
+        // Looked at where it lies: a loop over the indices would hold all of them once more.
+        if isKnownUniquelyReferenced(&kept.values[index].bytes) {
+          let each = kept[index]
+          idle.append((each.key, each.value.bytes.count, each.value.usedAt))
+        }
+        kept.formIndex(after: &index)
+      }
+      guard idle.reduce(0, { $0 + $1.count }) >= count else { return false }
+      idle.sort { $0.usedAt < $1.usedAt }
+      var freed = 0
+      for each in idle where freed < count {
+        kept[each.name] = nil
+        freed += each.count
+      }
+      return true
+    }
   }
 
   private let samples: [String: Creative]
@@ -50,7 +87,7 @@ final class CreativeShelf: Sendable {
   func find(_ name: String) -> Finding {
     if let sample = samples[name] { return .found(sample) }
     guard let sha256 = ImageReference.Contents.sha256(named: name), let folder else { return .unknown }
-    if let kept = keptOne(name) { return .found(kept) }
+    if let kept = shelf.withLock({ $0.find(name) }) { return .found(kept) }
     let path = "\(folder)/\(name)"
     guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int else { return .unknown }
     guard (1...ImageReference.bytesMaximum).contains(size) else { return .unsound }
@@ -60,36 +97,23 @@ final class CreativeShelf: Sendable {
     }
     let bytes = [UInt8](data)
     guard SHA256.hash(bytes) == sha256, let format = PictureFormat(of: bytes) else { return .unsound }
-    let creative = Creative(format: format, bytes: SharedBytes(bytes, counter: alive))
-    keep(creative, as: name)
-    return .found(creative)
+    return .found(keep(SharedBytes(bytes, counter: alive), format, as: name))
   }
 
-  private func keptOne(_ name: String) -> Creative? {
+  /// Who has read the same meanwhile was first.
+  private func keep(_ bytes: SharedBytes, _ format: PictureFormat, as name: String) -> Creative {
     shelf.withLock { shelf in
-      guard let kept = shelf.kept[name] else { return nil }
-      shelf.uses += 1
-      shelf.kept[name]?.usedAt = shelf.uses
-      return kept.creative
+      if let known = shelf.find(name) { return known }
+      shelf.kept[name] = Kept(format: format, bytes: bytes, usedAt: shelf.uses)
+      return Creative(format: format, bytes: bytes)
     }
   }
 
-  private func keep(_ creative: Creative, as name: String) {
-    shelf.withLock { shelf in
-      shelf.uses += 1
-      shelf.kept[name] = (creative, shelf.uses)
-    }
-  }
-
-  /// Lets go of those that were asked for longest ago, until there is room; false if it does not suffice, as others are still
-  /// being sent.
+  /// False where too much is still being sent.
   private func makeRoom(for size: Int) -> Bool {
     shelf.withLock { shelf in
-      while alive.value + size > bytesMaximum {
-        guard let oldest = shelf.kept.min(by: { $0.value.usedAt < $1.value.usedAt })?.key else { return false }
-        shelf.kept[oldest] = nil
-      }
-      return true
+      let excess = alive.value + size - bytesMaximum
+      return excess <= 0 || shelf.free(excess)
     }
   }
 }

@@ -15,8 +15,9 @@ private struct EdgeWriter {
   let networks: NetworkHasher
 
   /// What the edge saw, under its MAC.
-  func mark(_ visitor: Visitor, _ asked: AskedAd, now: Timestamp) -> [UInt8] {
-    let sight = visitor.sight(networks, now: now)
+  func mark(_ visitor: Visitor, _ seen: EdgeSight, _ asked: AskedAd, now: Timestamp) -> [UInt8] {
+    var sight = seen
+    sight.network = visitor.network(networks, now: now)
     return Array(asked.key.utf8).withUnsafeBytes { key in
       asked.value.withUnsafeBytes { mark.make(sight, key: key, value: $0, now: now) }
     }
@@ -78,7 +79,16 @@ final class EdgeFront: Sendable {
     return router
   }
 
-  private typealias Finish = @Sendable (Result<HTTPResponse, EdgeRefusal>) -> Void
+  /// What is answered where nothing is refused.
+  private enum Answer: Sendable {
+    case made(HTTPResponse)
+    /// Status 200, made of what the request was, by the thread that writes it.
+    case toBeMade(@Sendable () -> HTTPResponse)
+
+    var status: Int { if case .made(let response) = self { response.status } else { 200 } }
+  }
+
+  private typealias Finish = @Sendable (Result<Answer, EdgeRefusal>) -> Void
 
   private func handle(
     _ endpoint: Endpoint, _ request: HTTPRequest, _ reply: HTTPReply,
@@ -87,16 +97,18 @@ final class EdgeFront: Sendable {
     let began = MonotonicClock.microseconds
     let headers = sharingHeaders(request)
     let finish: Finish = { [self] outcome in
-      var response: HTTPResponse
+      let answer: Answer
       switch outcome {
-      case .success(let made): response = made
+      case .success(let success): answer = success
       case .failure(let refusal):
         metrics.refused(refusal)
-        response = HTTPResponse(refusal)
+        answer = .made(HTTPResponse(refusal))
       }
-      response.headers += headers
-      metrics.answered(endpoint, status: response.status, microseconds: MonotonicClock.microseconds - began)
-      reply.answer(response)
+      metrics.answered(endpoint, status: answer.status, microseconds: MonotonicClock.microseconds - began)
+      switch answer {
+      case .made(let response): reply.answer(response.adding(headers))
+      case .toBeMade(let make): reply.answer(making: { make().adding(headers) })
+      }
     }
     do throws(EdgeRefusal) {
       if isDraining.withLock({ $0 }) { throw .unavailable(detail: "this instance stops") }
@@ -112,12 +124,13 @@ final class EdgeFront: Sendable {
     let visitor = try admitted(request)
     let body = try unpacked(request, maximum: AskedAd.bodyBytesMaximum)
     let asked = try AskedAd.read(body, contentType: request.header("content-type") ?? "").get()
-    let app = try keys.app(ofKey: asked.request.appKey, named: asked.request.app)
-    try admit(request, app: app, clientKey: asked.key)
+    let app = try app(ofKey: asked.request.appKey, named: asked.request.app, request)
+    try admit(visitor, app: app, clientKey: asked.key)
+    let seen = visitor.sight(header: { request.list($0) }, rules: rules.visitors)
     let now = clock.now
-    let mark = writer.withLock { $0.mark(visitor, asked, now: now) }
+    let mark = writer.withLock { $0.mark(visitor, seen, asked, now: now) }
     try exchange.ask(asked, mark: mark) { outcome in
-      finish(outcome.map { .bytes($0.body, contentType: $0.contentType) })
+      finish(outcome.map { .made(.bytes($0.body, contentType: $0.contentType)) })
     }
   }
 
@@ -126,34 +139,45 @@ final class EdgeFront: Sendable {
   private func tell(
     _ request: HTTPRequest, _ finish: @escaping Finish
   ) throws(EdgeRefusal) {
-    _ = try admitted(request)
-    let told = try told(request)
-    let app = try keys.app(ofKey: told.batch.appKey, named: nil)
-    try admit(request, app: app, clientKey: told.batch.clientKey)
-    let events = told.batch.events.compactMap { try? $0.get() }
-    let isJSON = told.isJSON
-    guard !events.isEmpty else { return finish(.success(answer(told.result, isJSON: isJSON))) }
+    let visitor = try admitted(request)
+    let unread = try unread(request)
+    // A stranger without a key has no event read.
+    let app = try app(ofKey: unread.appKey, named: nil, request)
+    let told = try unread.read { (count) throws(EdgeRefusal) in
+      try admit(visitor, app: app, clientKey: unread.clientKey, cost: Rate.cost(ofEvents: count))
+    }
+    let events = told.events.compactMap { try? $0.get() }
+    let result = told.result
+    let (accepted, refused) = (result.acceptedCount, result.refused.count)
+    guard !events.isEmpty else {
+      metrics.events(accepted: accepted, refused: refused)
+      return finish(.success(.made(response(result, isJSON: told.isJSON))))
+    }
     // What is wrong with a hundred events is many times what was sent, and would be in memory for as long as Kafka
-    // takes: while it waits nothing is kept but the request, whose bytes are counted, and it is read again.
-    let whole = events.count == told.batch.events.count ? told.result : nil
-    try exchange.tell(events, clientKey: told.batch.clientKey) { [self] refusal in
+    // takes: while it waits nothing is kept but the request, whose bytes are counted. It is read again by the thread
+    // that writes the answer: the producer's, which brings the word, has all others' words to bring.
+    let whole = refused == 0 ? response(result, isJSON: told.isJSON) : nil
+    try exchange.tell(events, clientKey: unread.clientKey) { [self] refusal in
       if let refusal { return finish(.failure(refusal)) }
-      do throws(EdgeRefusal) {
-        let result = if let whole { whole } else { try self.told(request).result }
-        finish(.success(answer(result, isJSON: isJSON)))
-      } catch { finish(.failure(error)) }
+      metrics.events(accepted: accepted, refused: refused)
+      finish(.success(whole.map(Answer.made) ?? .toBeMade { [self] in readAgain(request) }))
     }
   }
 
-  private func told(_ request: HTTPRequest) throws(EdgeRefusal) -> ToldEvents {
-    let body = try unpacked(request, maximum: ToldEvents.bodyBytesMaximum)
-    return try ToldEvents.read(body) { request.header($0) }.get()
+  private func unread(_ request: HTTPRequest) throws(EdgeRefusal) -> UnreadEvents {
+    try UnreadEvents(try unpacked(request, maximum: ToldEvents.bodyBytesMaximum)) { request.header($0) }
   }
 
-  /// Once the network has all that is an event.
-  private func answer(_ result: EventBatchResult, isJSON: Bool) -> HTTPResponse {
-    metrics.events(accepted: result.acceptedCount, refused: result.refused.count)
-    return isJSON ? .json(result.json) : .bytes(result.encoded(), contentType: "application/protobuf")
+  /// What became of a batch that was read before, and whose events the network has.
+  private func readAgain(_ request: HTTPRequest) -> HTTPResponse {
+    do throws(EdgeRefusal) {
+      let told = try unread(request).read { _ in }
+      return response(told.result, isJSON: told.isJSON)
+    } catch { return HTTPResponse(error) }
+  }
+
+  private func response(_ result: EventBatchResult, isJSON: Bool) -> HTTPResponse {
+    isJSON ? .json(result.json) : .bytes(result.encoded(), contentType: "application/protobuf")
   }
 
   // MARK: GET /v1/creatives/HASH
@@ -202,10 +226,19 @@ final class EdgeFront: Sendable {
     return visitor
   }
 
-  private func admit(_ request: HTTPRequest, app: AppID, clientKey: String) throws(EdgeRefusal) {
+  /// Whose key it is (A1), where the page that asks may speak for that app.
+  private func app(ofKey key: String, named app: AppID?, _ request: HTTPRequest) throws(EdgeRefusal) -> AppID {
+    let app = try keys.app(ofKey: key, named: app)
     if let origin = request.header("origin"), !rules.origins.allows(origin, app: app) { throw .originRefused }
-    try gate.admit(app)
-    try gate.admit(clientKey: clientKey, of: app)
+    return app
+  }
+
+  /// - Parameter cost: in requests, of which the address has paid one.
+  private func admit(_ visitor: Visitor, app: AppID, clientKey: String, cost: Int = 1) throws(EdgeRefusal) {
+    try gate.admit(visitor.address, further: cost - 1)
+    // A client beyond his own allowance takes nothing of his app's.
+    try gate.admit(clientKey: clientKey, of: app, cost: cost)
+    try gate.admit(app, of: cost)
   }
 
   private func unpacked(_ request: HTTPRequest, maximum: Int) throws(EdgeRefusal) -> [UInt8] {
@@ -254,6 +287,12 @@ final class EdgeFront: Sendable {
 }
 
 extension HTTPResponse {
+  fileprivate func adding(_ headers: [(name: String, value: String)]) -> HTTPResponse {
+    var response = self
+    response.headers += headers
+    return response
+  }
+
   /// A refusal as RFC 9457 has it, with its number and its word.
   init(_ refusal: EdgeRefusal) {
     self = .problem(refusal.status, refusal.detail, number: refusal.number, reason: refusal.word)

@@ -9,20 +9,34 @@ final class EdgeGate: Sendable {
 
   init(rates: [RatedParty: Rate]) { limiters = Mutex(rates.mapValues { RateLimiter($0) }) }
 
-  func admit(_ address: NetworkAddress?) throws(EdgeRefusal) { try admit(.address, address?.household.hashValue ?? 0) }
-  func admit(_ app: AppID) throws(EdgeRefusal) { try admit(.app, app.hashValue) }
+  /// A request of this address has come.
+  func admit(_ address: NetworkAddress?) throws(EdgeRefusal) { try admit(.address, Self.hash(address)) }
 
-  func admit(clientKey: String, of app: AppID) throws(EdgeRefusal) {
+  /// The request costs more than the one that its address paid when it came.
+  func admit(_ address: NetworkAddress?, further cost: Int) throws(EdgeRefusal) {
+    guard cost > 0, let wait = wait(.address, Self.hash(address), cost) else { return }
+    // Whoever comes again pays for his coming once more: at any rate a second is enough for that.
+    throw .rateExceeded(of: .address, retrySeconds: wait + 1)
+  }
+
+  func admit(_ app: AppID, of cost: Int = 1) throws(EdgeRefusal) { try admit(.app, app.hashValue, cost) }
+
+  func admit(clientKey: String, of app: AppID, cost: Int = 1) throws(EdgeRefusal) {
     var hasher = Hasher()
     hasher.combine(app)
     hasher.combine(clientKey)
-    try admit(.client, hasher.finalize())
+    try admit(.client, hasher.finalize(), cost)
+  }
+
+  private static func hash(_ address: NetworkAddress?) -> Int { address?.household.hashValue ?? 0 }
+
+  private func admit(_ party: RatedParty, _ hash: Int, _ cost: Int = 1) throws(EdgeRefusal) {
+    if let wait = wait(party, hash, cost) { throw .rateExceeded(of: party, retrySeconds: wait) }
   }
 
   /// - Parameter hash: of Swift's own kind, which differs in each process: nobody can choose names that collide.
-  private func admit(_ party: RatedParty, _ hash: Int) throws(EdgeRefusal) {
+  private func wait(_ party: RatedParty, _ hash: Int, _ cost: Int) -> Int? {
     let now = MonotonicClock.microseconds
-    let wait = limiters.withLock { $0[party]?.admit(UInt64(bitPattern: Int64(hash)), now: now) }
-    if let wait { throw .rateExceeded(of: party, retrySeconds: wait) }
+    return limiters.withLock { $0[party]?.admit(UInt64(bitPattern: Int64(hash)), of: cost, now: now) }
   }
 }

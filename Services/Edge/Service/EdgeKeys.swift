@@ -21,7 +21,8 @@ enum EdgeKeys {
     help: "Connections at the same time; further ones wait. TLS makes each larger.")
   static let connectionsOfAddress = ConfigurationKey<Int>.integer(
     "HANDBILL_EDGE_CONNECTIONS_OF_ADDRESS", in: 0...100_000, default: 512,
-    help: "Connections of one address at the same time; 0: no limit. Behind trusted proxies there is none.")
+    help: "Connections of one address, of IPv6 of its first 64 bits, at the same time; 0: no limit. Behind trusted "
+      + "proxies there is none.")
   static let idle = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_EDGE_IDLE", in: 1_000...600_000, default: 75_000,
     help: "A connection on which nothing comes for so long is closed, and one without a whole request after twice that."
@@ -112,7 +113,7 @@ enum EdgeKeys {
     .integer(
       name, in: 0...1_000_000, default: perSecond,
       help:
-        "Requests a second of one \(party.rawValue), after \(Rate.burstSeconds) seconds' worth at once; more get 429. "
-        + "0: no limit.")
+        "Requests a second of one \(party.rawValue), after \(Rate.burstSeconds) seconds' worth at once; more get 429. A "
+        + "batch of events counts as one for each \(Rate.eventsOfRequest), rounded up. 0: no limit.")
   }
 }

@@ -31,8 +31,8 @@ enum EdgeMain: Service {
   static let summary = "Takes requests for ads and events of devices over HTTP, and writes them to Kafka."
   static let configurationKeys =
     [
-      CommonKeys.kafkaBootstrapServers.declaration, PipelineSettings.embeddedBroker.declaration,
-      PipelineSettings.kafkaPropertiesKey.declaration, NetworkKeys.ring.declaration,
+      CommonKeys.kafkaBootstrapServers.declaration, ConnectionSettings.embeddedBroker.declaration,
+      ConnectionSettings.kafkaPropertiesKey.declaration, NetworkKeys.ring.declaration,
     ] + EdgeKeys.declarations
   static let metrics = EdgeMetrics.declarations + [HostMetrics.records, HostMetrics.brokerOpenings]
 
@@ -49,8 +49,8 @@ enum EdgeMain: Service {
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     var kafka = KafkaConfiguration(
       bootstrapServers: reader.value(CommonKeys.kafkaBootstrapServers), clientID: name,
-      environment: reader.value(PipelineSettings.embeddedBroker) ? .embedded : .real)
-    kafka.properties = reader.value(PipelineSettings.kafkaPropertiesKey).values
+      environment: reader.value(ConnectionSettings.embeddedBroker) ? .embedded : .real)
+    kafka.properties = reader.value(ConnectionSettings.kafkaPropertiesKey).values
     kafka.lingerMilliseconds = 0
     kafka.bytesInFlightMaximum = reader.value(EdgeKeys.kibibytesInFlight) << 10
     var http = HTTPLimits()

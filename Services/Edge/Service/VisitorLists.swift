@@ -20,15 +20,15 @@ enum VisitorLists {
     return NetworkList(addresses)
   }
 
-  /// A file of addresses, and of parts of agents, which come back in lower case.
-  static func bots(_ path: String) throws -> (addresses: NetworkList, agents: [String]) {
+  /// A file of addresses, and of parts of agents, which come back in lower case, as UTF-8.
+  static func bots(_ path: String) throws -> (addresses: NetworkList, agents: [[UInt8]]) {
     let (addresses, agents) = try read(path)
     guard agents.count <= agentsMaximum, agents.allSatisfy({ $0.utf8.count <= agentBytesMaximum }) else {
       throw Mistake(
         description:
           "\(path) has more than \(agentsMaximum) parts of agents, or one of more than \(agentBytesMaximum) bytes")
     }
-    return (NetworkList(addresses), agents.map { $0.lowercased() })
+    return (NetworkList(addresses), agents.map { Array($0.lowercased().utf8) })
   }
 
   private static func read(_ path: String) throws -> (addresses: [NetworkAddress], others: [String]) {

@@ -18,8 +18,8 @@ struct KafkaAddress: Sendable {
 
   /// What every command that needs Kafka reads.
   static let keys = [
-    CommonKeys.kafkaBootstrapServers.declaration, PipelineSettings.embeddedBroker.declaration,
-    PipelineSettings.kafkaPropertiesKey.declaration, controlSocketKey.declaration,
+    CommonKeys.kafkaBootstrapServers.declaration, ConnectionSettings.embeddedBroker.declaration,
+    ConnectionSettings.kafkaPropertiesKey.declaration, controlSocketKey.declaration,
   ]
   static let options = keys.map(AddressOptions.option)
 
@@ -46,8 +46,8 @@ struct KafkaAddress: Sendable {
   private init(_ reader: inout ConfigurationReader, servers: String) {
     let socket = reader.value(Self.controlSocketKey)
     self.init(
-      bootstrapServers: servers, isEmbedded: reader.value(PipelineSettings.embeddedBroker) || socket != nil,
-      controlSocket: socket, properties: reader.value(PipelineSettings.kafkaPropertiesKey).values)
+      bootstrapServers: servers, isEmbedded: reader.value(ConnectionSettings.embeddedBroker) || socket != nil,
+      controlSocket: socket, properties: reader.value(ConnectionSettings.kafkaPropertiesKey).values)
   }
 
   init(

@@ -37,9 +37,7 @@ enum AppCommand {
   private static let keyBytesMaximum = 4_096
 
   @Sendable private static func check(_ invocation: Invocation) async throws -> ExitCode {
-    guard let app = AppID(invocation.argument(0) ?? "") else {
-      throw UsageError("APP must be an app's id: 1 to 40 of a-z, 0-9 and -")
-    }
+    let app = try Invocation.app(invocation.argument(0), of: "APP")
     guard let country = Country(invocation.text("country") ?? "US") else {
       throw UsageError("--country must be two capital letters, such as US")
     }

@@ -140,9 +140,7 @@ enum CatalogCommand {
 
   @Sendable private static func publish(_ invocation: Invocation) async throws -> ExitCode {
     let kafka = try KafkaAddress(invocation).configuration(clientID: "handbill-catalog")
-    guard let ring = try ReplaySettings(invocation).ring else {
-      throw UsageError("HANDBILL_TOKEN_KEYS is not set: readers believe the catalogue under the network's keys alone")
-    }
+    let ring = try TokenKeys.ring(invocation, because: "readers believe the catalogue under the network's keys alone")
     let count = try await onOwnThread {
       let database = try PostgresConfiguration(DatabaseAddress.address(invocation), applicationName: "handbill-catalog")
       let pool = PostgresPool(database, size: 1)

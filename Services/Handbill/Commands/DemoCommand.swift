@@ -16,8 +16,8 @@ enum DemoCommand {
       own tally: else it exits with 1. Nothing is left running, whatever ends it.
 
       Where HANDBILL_DATABASE_URL or DATABASE_URL is set it takes that database in place of its own: it migrates it,
-      fills it with keys that everybody knows, and begins its logs anew. Never run it where these name a network with
-      real money.
+      fills it with keys that everybody knows, and begins its logs anew. A database whose catalogue has other records, and
+      a Kafka with a network's topics that no run in its folder has made, are refused and stay as they are (exit 78).
       """,
     options: LocalNetworkSettings.options + SimulationOptions.options + [
       .value("seconds", "COUNT", help: "How long devices come (else DEMO_SECONDS, else 30)."),

@@ -39,7 +39,7 @@ enum ExplainCommand {
     }
     var authenticity = TokenAuthenticity.notChecked
     if case .token(_, let token) = subject {
-      authenticity = try TokenAuthenticity(of: token, ReplaySettings(invocation).ring)
+      authenticity = try TokenAuthenticity(of: token, TokenKeys.ring(invocation))
     }
     let explanation = try await onOwnThread { [authenticity] in
       try ReportCommand.withPool(DatabaseAddress.address(invocation)) {

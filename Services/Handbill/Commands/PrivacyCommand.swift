@@ -33,7 +33,7 @@ enum PrivacyCommand {
     ])
 
   private static let options =
-    DatabaseAddress.options + ReplaySettings.keys.map(AddressOptions.option) + [
+    DatabaseAddress.options + TokenKeys.options + [
       .value("app", "ID", help: "The app's id."),
       .value("client", "ID", help: "The client id as the app sent it, or the session id where it sent none."),
     ]
@@ -74,13 +74,9 @@ enum PrivacyCommand {
   private static func with<Result: Sendable>(
     _ invocation: Invocation, _ body: @escaping @Sendable (ClientData) throws(PostgresError) -> Result
   ) async throws -> (result: Result, isRegistered: Bool) {
-    guard let app = invocation.text("app").flatMap({ AppID($0) }) else {
-      throw UsageError("--app must be an app's id")
-    }
+    let app = try invocation.app()
     guard let client = invocation.text("client"), !client.isEmpty else { throw UsageError("--client is needed") }
-    guard let ring = try ReplaySettings(invocation).ring else {
-      throw UsageError("HANDBILL_TOKEN_KEYS is not set: rows name clients by a hash under the network's keys")
-    }
+    let ring = try TokenKeys.ring(invocation, because: "rows name clients by a hash under the network's keys")
     let hashes = try ClientHasher(ring: ring).hashes(app: app, id: client)
     return try await onOwnThread {
       try ReportCommand.withPool(DatabaseAddress.address(invocation)) { pool in

@@ -36,10 +36,8 @@ enum RestoreCommand {
 
   @Sendable private static func accept(_ invocation: Invocation) async throws -> ExitCode {
     let kafka = try KafkaAddress(invocation)
-    guard let ring = try ReplaySettings(invocation).ring else {
-      throw UsageError(
-        "HANDBILL_TOKEN_KEYS is not set: what the topics hold is believed under the network's keys alone")
-    }
+    let ring = try TokenKeys.ring(
+      invocation, because: "what the topics hold is believed under the network's keys alone")
     guard let reason = invocation.text("reason"), !reason.isEmpty else { throw UsageError("--reason must say why") }
     let acceptance = RestoreAcceptance(
       kafka: kafka, databaseURL: try DatabaseAddress.address(invocation), ring: ring, reason: reason,

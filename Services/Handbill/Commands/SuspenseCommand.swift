@@ -70,7 +70,7 @@ enum SuspenseCommand {
     var isRefused = false
 
     var json: JSONValue {
-      ["serveID": .text(serveID.description), "outcome": .text(outcome), "isRefused": .flag(isRefused)]
+      ["serveId": .text(serveID.description), "outcome": .text(outcome), "isRefused": .flag(isRefused)]
     }
   }
 

@@ -53,9 +53,7 @@ enum TopicsCommand {
     let partitions = try invocation.integer("partitions", in: 1...Int(EmbeddedBroker.partitionsMaximum))
     var apps: [AppID] = []
     for text in invocation.texts("app") {
-      guard let app = AppID(text) else {
-        throw UsageError("--app must be an app's id: lower-case letters, digits and dashes")
-      }
+      let app = try Invocation.app(text, of: "--app")
       guard text != App.reservedID else { throw UsageError("--app \(text): no app has this id, as it is the edge's") }
       apps.append(app)
     }

@@ -1,5 +1,4 @@
 internal import AdCore
-internal import Foundation
 internal import JSON
 internal import LocalProcesses
 internal import Operations
@@ -23,7 +22,7 @@ enum TrafficCommand {
           It is charged by the terms of its serves from free budget, or waits for it, or is unfunded, as an event is for
           which no allotment is left. The partitions that held it are opened again.
           """,
-        options: options + [cap],
+        options: options,
         examples: [
           CommandExample(
             "handbill traffic release --app chess --reason \"featured on television\"", "A good hour of a good app.")
@@ -39,7 +38,6 @@ enum TrafficCommand {
       ) { try await resolve($0, isReleased: false) },
     ])
 
-  private static let cap = AddressOptions.option(CapSettings.unfunded.declaration)
   private static let options =
     DatabaseAddress.options + [
       .value("app", "ID", help: "The app."),
@@ -57,17 +55,12 @@ enum TrafficCommand {
   }
 
   private static func resolve(_ invocation: Invocation, isReleased: Bool) async throws -> ExitCode {
-    guard let app = AppID(invocation.text("app") ?? "") else { throw UsageError("--app must be an app's id") }
+    let app = try invocation.app()
     guard let reason = invocation.text("reason"), !reason.isEmpty else { throw UsageError("--reason is needed") }
     let first = try moment(invocation, "from") ?? Timestamp(milliseconds: 0)
     let last = try moment(invocation, "until") ?? Timestamp(milliseconds: Int64(Int32.max) * 3_600_000)
     guard first <= last else { throw UsageError("--until lies before --from") }
-    let units = try ConfigurationReader.read(
-      commandLine: invocation.values.compactMapValues(\.last), environment: ProcessInfo.processInfo.environment
-    ) { $0.value(CapSettings.unfunded) }
-    let resolution = HeldTraffic.Resolution(
-      app: app, hours: first...last, isReleased: isReleased, reason: reason,
-      unfundedPerDay: Nanos(Int64(units) * Nanos.perUnit))
+    let resolution = HeldTraffic.Resolution(app: app, hours: first...last, isReleased: isReleased, reason: reason)
     let events = try await onOwnThread {
       try ReportCommand.withPool(DatabaseAddress.address(invocation)) { try HeldTraffic($0).resolve(resolution) }
     }

@@ -52,13 +52,17 @@ final class DemoFolder: Sendable {
     guard isWritten, rename(unfinished, path) == 0 else { throw DemoFailure("\(path) cannot be written") }
   }
 
-  /// Which broker the last run used, and remembers this one.
+  /// Which broker the last run used; nil before the first.
+  var lastBroker: String? {
+    FileManager.default.contents(atPath: file("broker")).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Remembers which broker this run uses.
   ///
-  /// - Returns: whether it is another, so that the stored positions belong to other logs.
+  /// - Returns: whether it is another than the last one, so that the stored positions belong to other logs.
   func isBrokerNew(_ description: String) throws -> Bool {
-    let path = file("broker")
-    let last = FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
-    try write(description, to: path)
+    let last = lastBroker
+    try write(description, to: file("broker"))
     return last != description
   }
 }

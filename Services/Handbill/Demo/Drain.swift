@@ -70,7 +70,7 @@ struct Drain {
   /// What is not decided yet, a line for each partition.
   private func undecided() throws -> [String] {
     var lines: [String] = []
-    let sequenced = PipelineSchema.sequenced.map(\.topic)
+    let sequenced = PipelineSchema.sequenced
     var given: [String: Int64] = [:]
     for service in PipelineSchema.all {
       for row in try connection.query("SELECT topic, partition, next_sequence FROM \(service.schema).output") {

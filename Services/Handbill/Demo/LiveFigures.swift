@@ -85,15 +85,14 @@ struct LiveReader {
   }
 
   private func lag() -> Int64? {
-    var sum: Int64?
-    for service in services {
-      guard let metrics = service.service.ask("/metrics")?.text else { continue }
-      for line in metrics.split(separator: "\n") where line.hasPrefix(Self.lagMetric) {
-        guard let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { continue }
-        sum = (sum ?? 0) + Int64(value)
-      }
-    }
-    return sum
+    Self.lag(in: services.compactMap { $0.service.ask("/metrics")?.text })
+  }
+
+  /// What pages of metrics say of records that wait; nil where they say nothing that is a number of records.
+  static func lag(in pages: [String]) -> Int64? {
+    let lines = pages.flatMap { $0.split(separator: "\n") }.filter { $0.hasPrefix(lagMetric) }
+    let values = lines.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.filter(\.isFinite)
+    return values.isEmpty ? nil : Int64(exactly: values.reduce(0, +).rounded())
   }
 
   private static let lagMetric = "handbill_consumer_lag_records{"

@@ -106,12 +106,15 @@ extension LocalNetwork {
       let database = try startDatabase(folder)
       let databaseURL = database.url()
       try stop.check()
+      let seed = SeedNetwork(now: SystemClock().now)
       let connection = try DatabaseAddress.connect(databaseURL)
+      if let given = settings.database {
+        try GivenServers.check(connection, namedBy: given.variable, seed: seed)
+      }
       let applied = try MigrationRunner().up(connection)
       if case .own = database { try DatabaseUser.makeLogins(connection) }
       connection.close()
       tell(applied.isEmpty ? "the schema is up to date" : "applied \(applied.count) migrations")
-      let seed = SeedNetwork(now: SystemClock().now)
       let apps = seed.apps.map(\.id)
       let topics = NetworkTopics(kafka: kafka, partitions: settings.partitions)
       let made = try topics.make(topics.settings(apps: apps))
@@ -131,8 +134,10 @@ extension LocalNetwork {
     private func startKafka(_ folder: DemoFolder) throws -> KafkaAddress {
       switch settings.kafka {
       case .external(let servers):
+        let kafka = KafkaAddress(bootstrapServers: servers, isEmbedded: false)
+        try GivenServers.check(kafka, folder: folder)
         tell("Kafka at \(servers)")
-        return KafkaAddress(bootstrapServers: servers, isEmbedded: false)
+        return kafka
       case .local:
         let broker = try LocalKafka(LocalKafka.Configuration(folder: folder.file("kafka")))
         supervisor.add("kafka", isRunning: { broker.isRunning }, stop: { broker.stopAndWait() })
@@ -158,9 +163,9 @@ extension LocalNetwork {
     }
 
     private func startDatabase(_ folder: DemoFolder) throws -> Database {
-      if let url = settings.databaseURL {
-        tell("the PostgreSQL of DATABASE_URL")
-        return .given(url: url)
+      if let given = settings.database {
+        tell("the PostgreSQL of \(given.variable)")
+        return .given(url: given.url)
       }
       let port = try FreePort.find()
       let server = try PrivatePostgres(PrivatePostgres.Configuration(folder: folder.file("postgres"), port: port))

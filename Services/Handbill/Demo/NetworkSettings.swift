@@ -16,8 +16,8 @@ struct LocalNetworkSettings: Sendable {
   /// Everything of the run that lasts: data, logs, keys.
   var folder: String
   var kafka: KafkaChoice
-  /// Nil for a PostgreSQL of our own.
-  var databaseURL: String?
+  /// One that runs already, and what names it; nil for a PostgreSQL of our own.
+  var database: (variable: String, url: String)?
   var partitions: Int32
 
   static let options: [CommandOption] = [
@@ -34,22 +34,22 @@ struct LocalNetworkSettings: Sendable {
 
   init(_ invocation: Invocation) throws(UsageError) {
     let environment = ProcessInfo.processInfo.environment
-    func variable(_ names: String...) -> String? {
-      names.compactMap { environment[$0] }.first { !$0.isEmpty }
+    func named(_ names: String...) -> (variable: String, value: String)? {
+      names.compactMap { name in environment[name].map { (name, $0) } }.first { !$0.1.isEmpty }
     }
-    let path = invocation.text("folder") ?? variable("DEMO_DIR") ?? ".demo"
+    let path = invocation.text("folder") ?? named("DEMO_DIR")?.value ?? ".demo"
     folder = URL(fileURLWithPath: path).standardizedFileURL.path
-    databaseURL = variable("HANDBILL_DATABASE_URL", "DATABASE_URL")
+    database = named("HANDBILL_DATABASE_URL", "DATABASE_URL").map { ($0.variable, $0.value) }
     partitions = Int32(try invocation.integer("partitions", in: 1...64) ?? Int(TopicsCommand.partitionsDefault))
     switch invocation.text("kafka") {
     case "embedded": kafka = .embedded
     case "local": kafka = .local
     case nil:
-      if let servers = variable("HANDBILL_KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BOOTSTRAP_SERVERS") {
+      if let servers = named("HANDBILL_KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BOOTSTRAP_SERVERS")?.value {
         kafka = .external(bootstrapServers: servers)
       } else {
         let missing = KafkaInstallation.reasonMissing
-        if let missing, variable("KAFKA_HOME") != nil {
+        if let missing, named("KAFKA_HOME") != nil {
           Terminal.note("\(invocation.path.joined(separator: " ")): \(missing); the broker in memory takes its place")
         }
         kafka = missing == nil ? .local : .embedded

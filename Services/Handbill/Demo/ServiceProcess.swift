@@ -32,9 +32,7 @@ final class ServiceProcess: Sendable {
     self.service = service
     self.note = note
     state = Mutex(State(child: try service.start()))
-    let thread = OwnerThread("watch-\(service.name)") { [weak self] in
-      while self?.watch() == true {}
-    }
+    let thread = OwnerThread("watch-\(service.name)") { self.watch() }
     watcher.withLock { $0 = thread }
   }
 
@@ -60,31 +58,31 @@ final class ServiceProcess: Sendable {
     state.withLock { $0.child }.terminate(graceMilliseconds: Self.graceMilliseconds)
   }
 
-  /// Waits for one end of the process; false when there is nothing more to watch.
-  private func watch() -> Bool {
+  /// Starts the process again as often as it ends, until it is told to end or given up.
+  private func watch() {
     var failedStarts = 0
     while true {
       let child = state.withLock { $0.child }
       let startedAt = SystemClock().monotonicMilliseconds
       let status = child.waitForExit()
-      if stopping.isRequested { return false }
+      if stopping.isRequested { return }
       guard status != .exited(ExitCode.configuration.rawValue) else {
         note("\(name) \(status): its settings are wrong, and no other start mends that")
         state.withLock { state in
           state.isGivenUp = true
           state.isMisconfigured = true
         }
-        return false
+        return
       }
       let isSoon = SystemClock().monotonicMilliseconds - startedAt < Self.soonMilliseconds
       failedStarts = isSoon ? failedStarts + 1 : 0
       guard failedStarts < Self.failedStartsMaximum else {
         note("\(name) \(status) \(failedStarts) times just after its start: given up")
         state.withLock { $0.isGivenUp = true }
-        return false
+        return
       }
       note("\(name) \(status); started again")
-      if stopping.wait(milliseconds: Self.pauseMilliseconds) { return false }
+      if stopping.wait(milliseconds: Self.pauseMilliseconds) { return }
       do {
         let next = try service.start()
         state.withLock { state in
@@ -94,7 +92,7 @@ final class ServiceProcess: Sendable {
       } catch {
         note("\(name) cannot be started again: \(error)")
         state.withLock { $0.isGivenUp = true }
-        return false
+        return
       }
     }
   }

@@ -35,7 +35,10 @@ struct DatabaseExamination: Sendable {
         case .tooOld: "handbill migrate up"
         case .otherLogic: "handbill migrate up, of the release that is to run"
         case .tooNew: "run the newer release, or look with its handbill"
-        case .malformed, .editedHistory, .failed, .database: "see what it says"
+        case .editedHistory: "handbill migrate up, with the migration as it was when it was applied"
+        case .failed: "mend what it names, then handbill migrate up"
+        case .malformed: "install this release anew"
+        case .database: "bring it back, or give this login the right to read its schema"
         }
       return .wrong("postgres", "schema", "\(error)", advice)
     }

@@ -1,7 +1,7 @@
 internal import JSON
 internal import Operations
 
-/// One thing that `handbill doctor` has looked at.
+/// One thing that `handbill doctor` or `handbill app check` has looked at.
 struct Finding: Hashable, Sendable {
   enum State: String, Hashable, Sendable {
     case good
@@ -10,7 +10,7 @@ struct Finding: Hashable, Sendable {
     case unknown
   }
 
-  /// Where it is: `topics`, `access`, `brokers`, `postgres`, `clocks`, `disk`.
+  /// Where it is: `topics`, `access`, `brokers`, `postgres`, `clocks`, `disk`; of an app also `catalogue` and `answer`.
   var area: String
   var subject: String
   var state: State

@@ -22,7 +22,7 @@ struct LogPositions {
     let service: String
     let topic: String
     let partition: Int32
-    /// `accepted`, `same`, `at the start`, `skipped`.
+    /// `accepted`, or `replaced` where it is only told; `same`, `at the start`, `skipped`.
     let outcome: String
     let detail: String
 
@@ -65,8 +65,8 @@ struct LogPositions {
     return inputs
   }
 
-  /// Begins the log at `firstOffset`, its beginning. The sequences taken stay; `isSequenced` asks the producing
-  /// service, through the table `gap_request`, to publish again from the first one not taken.
+  /// Goes on at `firstOffset` of the log, the first that was not read. The sequences taken stay; `isSequenced` asks the
+  /// producing service, through the table `gap_request`, to publish again from the first one not taken.
   func accept(_ input: StoredInput, firstOffset: Int64, isSequenced: Bool) throws(PostgresError) {
     try connection.transaction { connection throws(PostgresError) in
       try move(input, to: firstOffset, in: connection)

@@ -31,9 +31,6 @@ struct PipelineSchema: Sendable {
     }
   }
 
-  /// The topics whose messages carry dense sequences, and the service that writes each.
-  static let sequenced: [(topic: Topic, writer: Participant)] = [
-    (.acceptedImpressions, .impressionTracking), (.acceptedClicks, .clickTracking), (.budgets, .billing),
-    (.usage, .adSelection),
-  ]
+  /// The topics whose messages carry dense sequences.
+  static let sequenced: [Topic] = [.acceptedImpressions, .acceptedClicks, .budgets, .usage]
 }

@@ -1,6 +1,8 @@
+internal import AdCore
 internal import JSON
 internal import LocalProcesses
 internal import Operations
+internal import Pipeline
 internal import Postgres
 internal import Runtime
 
@@ -82,10 +84,10 @@ enum RejectedCommand {
 
   @Sendable private static func show(_ invocation: Invocation) async throws -> ExitCode {
     let query = RejectedQuery(references: try RejectedFilters.references(invocation))
-    let settings = try ReplaySettings(invocation)
+    let ring = try TokenKeys.ring(invocation)
     let stories = try await withRecords(invocation) { rejected, pool in
       let records = try rejected.whole(query).items
-      return try zip(records, try settings.outlooks(of: records, pool)).map { record, outlook in
+      return try zip(records, try outlooks(of: records, under: ring, pool)).map { record, outlook in
         RejectedStory(record: record, batch: try rejected.batch(of: record), outlook: outlook)
       }
     }
@@ -107,12 +109,12 @@ enum RejectedCommand {
     guard invocation.has("dry-run") != invocation.has("yes") else {
       throw UsageError("give --dry-run to see what would be sent, or --yes to send it")
     }
-    let settings = try ReplaySettings(invocation)
+    let ring = try TokenKeys.ring(invocation)
     let kafka = invocation.has("yes") ? try KafkaAddress(invocation) : nil
     let report = try await withRecords(invocation) { rejected, pool in
       let found = try rejected.whole(query)
       let records = query.replayed(found.items)
-      let rows = Array(zip(records, try settings.outlooks(of: records, pool)))
+      let rows = Array(zip(records, try outlooks(of: records, under: ring, pool)))
       let sendable = rows.filter(\.1.isSendable).map(\.0)
       return ReplayReport(
         rows: rows, sendable: sendable.count, sent: try kafka.map { try RejectedReplay.send(sendable, to: $0) },
@@ -121,6 +123,18 @@ enum RejectedCommand {
     write(invocation, json: report.json, text: report.text)
     let isFound = !report.rows.isEmpty || query.references.isEmpty
     return report.isComplete && isFound ? .success : .failure
+  }
+
+  /// What would become of each record now; the windows are those that the services note.
+  private static func outlooks(
+    of records: [KeptRecord], under ring: KeyRing?, _ pool: PostgresPool
+  ) throws -> [ReplayOutlook] {
+    let now = SystemClock().now
+    let tokens = try ring.map { try EventTokens(ring: $0) }
+    return try pool.withConnection { connection throws(PostgresError) in
+      let judge = try ReplayJudge(tokens: tokens, connection: connection)
+      return try records.map { record throws(PostgresError) in try judge.judge(record, now: now) }
+    }
   }
 
   /// Asks the database, on a thread of its own.

@@ -91,7 +91,8 @@ struct LoggedHistory {
     {
       if let ids = slice.ids, Int64(ids.first.high >> 16) >= question.to.milliseconds { return }
       replay.expect(
-        try connection.run(ReadLoggedGrants(partition: partition, batches: next...slice.last, after: oldest)))
+        try connection.run(
+          ReadLoggedGrants(partition: partition, batches: next...slice.last, after: oldest, upTo: newest)))
       var decisions: [LoggedDecision] = []
       if let ids = slice.ids {
         decisions = try connection.run(
@@ -106,11 +107,15 @@ struct LoggedHistory {
   /// What ended earlier served no auction, whichever clock was behind.
   private var oldest: Timestamp { question.from.advanced(byMilliseconds: -60_000) }
 
+  /// No allotment serves for longer than a day: what ends later was granted later. Without it all that were granted since
+  /// would be read.
+  private var newest: Timestamp { question.to.advanced(byMilliseconds: 25 * 3_600_000) }
+
   /// The budgets as they were before a batch. Only decisions since the first of them was granted are read, and a minute more
   /// on both sides, for clocks that differ.
   private func restore(_ replay: inout AuctionReplay, _ partition: Int32, before batch: Int64) throws(PostgresError) {
     let grants = try connection.run(
-      ReadLoggedGrants(partition: partition, batches: 0...max(0, batch - 1), after: oldest))
+      ReadLoggedGrants(partition: partition, batches: 0...max(0, batch - 1), after: oldest, upTo: newest))
     guard let first = grants.map(\.index).min() else { return }
     replay.expect(grants)
     replay.turn(to: BatchIndex(batch: batch, index: 0), now: oldest)

@@ -86,7 +86,7 @@ struct WhatIfReport: Sendable {
     currenciesOfCampaigns[fill.campaign] = fill.currency
   }
 
-  /// Those whose fills or worth differ most first.
+  /// Those whose expected worth differs most first.
   var rankedCampaigns: [(campaign: CampaignID, currency: Currency?, figures: Pair)] {
     let ranked = campaigns.sorted { left, right in
       let (ours, theirs) = (left.value.change.magnitude, right.value.change.magnitude)

@@ -137,7 +137,8 @@ package struct ImpressionDecider: PartitionDecider {
   ) {
     let terms = event.terms
     guard terms.partition == context.partition else {
-      forward(event, at: index, context: context, into: &decision)
+      let place = SignedPlace(terms, kind: recordedKind(event).rawValue)
+      decision.forward(index, of: .impressions, to: place, in: context, within: &forwardLimit)
       return
     }
     let timing = timing(of: event, record, context)
@@ -189,23 +190,6 @@ package struct ImpressionDecider: PartitionDecider {
     guard event.kind == .viewed, case .milliseconds(let age) = event.age, windows.isImpossibleView(ageMilliseconds: age)
     else { return RecordedKind(event.kind) }
     return .viewedTooSoon
-  }
-
-  /// The signed partition decides, so nothing can loop.
-  private mutating func forward(
-    _ event: ServedEvent, at index: Int, context: BatchContext, into decision: inout BatchDecision<ImpressionEffects>
-  ) {
-    guard (0..<context.partitionCount).contains(event.terms.partition) else {
-      decision.reject(index, .unknownPartition, "the token names partition \(event.terms.partition)")
-      return
-    }
-    guard forwardLimit.admit(event.terms.serveID, kind: recordedKind(event).rawValue) else {
-      decision.reject(index, .forwardedTooOften, "the token names partition \(event.terms.partition)")
-      return
-    }
-    decision.outcomes[index] = .forwarded
-    decision.forwards.append(
-      .init(record: index, topic: Topic.impressions.name, partition: event.terms.partition, headers: []))
   }
 
   private mutating func decide(

@@ -48,16 +48,12 @@ package struct ImpressionTracking: PipelineService {
 
 /// Reads records of `ads.impressions` and checks their tokens.
 package struct ImpressionDecoder: RecordDecoder {
-  private let opener: ServeTokenOpener
-  private let hasher: ClientHasher
+  private let tokens: EventTokens
   private var client: UnsafeRawBufferPointer?
   // The serve id says which event it is (M4); a failure's request id does.
   private var headers = RecordHeaders(hashesID: false)
 
-  init(ring: KeyRing) throws(CryptoError) {
-    opener = try ServeTokenOpener(ring: ring)
-    hasher = try ClientHasher(ring: ring)
-  }
+  init(ring: KeyRing) throws(CryptoError) { tokens = try EventTokens(ring: ring) }
 
   package mutating func key(_ key: UnsafeRawBufferPointer?) { client = key }
 
@@ -88,15 +84,12 @@ package struct ImpressionDecoder: RecordDecoder {
   private func served(
     _ view: ImpressionEventView, token: UnsafeRawBufferPointer, arrival: Timestamp
   ) -> ImpressionInput {
-    switch opener.open(token, now: arrival) {
-    case .valid(let terms) where !(client.map { hasher.isClient(of: terms, id: $0) } ?? false):
-      .rejected(Rejection(.notItsClient, "the record's key is not the client that the ad was served to"))
-    case .valid(let terms):
+    switch tokens.terms(token, of: client, now: arrival) {
+    case .success(let terms):
       .event(
         ServedEvent(
           kind: view.kind, terms: terms, age: view.age, claimedTime: view.identity.time, error: view.error))
-    case .forged: .rejected(Rejection(.tokenForged, "the serve token is not ours or was altered"))
-    case .unknownKey: .rejected(Rejection(.tokenKeyUnknown, "the serve token's key is unknown or past its time"))
+    case .failure(let rejection): .rejected(rejection)
     }
   }
 }

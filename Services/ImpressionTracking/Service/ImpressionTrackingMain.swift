@@ -37,8 +37,8 @@ enum ImpressionTrackingMain: Service {
       service: service, tables: ImpressionTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context
     ) {
-      _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
-      InputTopics.check(of: .impressionTracking, settings: configuration.pipeline, context: context)
+      _ = try configuration.pipeline.connections.migratedDatabase(applicationName: name, days: days, context: context)
+      InputTopics.check(of: .impressionTracking, connections: configuration.pipeline.connections, context: context)
     }
   }
 

@@ -38,7 +38,9 @@ extension RejectionReason {
       "The MAC of a record that only our services write is under a key that is not in the reading service's ring."
     case .forwardedTooOften:
       "It lies in the wrong partition, and the same of its ad or request was sent on as often as that is done."
-    case .notItsClient: "The record's key is not the client id, or else the session id, of the request that got the ad."
+    case .notItsClient:
+      "The record's key is not that of the request that got the ad: the client id, else the session id, and the session id where "
+        + "the answer says counts_by_session."
     case .appKeyWrong:
       "A failure without an ad, or a conversion, carries an app key that is unknown, revoked, or another app's."
     case .consentMissing:
@@ -69,7 +71,8 @@ extension RejectionReason {
     case .forwardedTooOften:
       "Mend the client: what is of one client goes to the partition of its key, and again only until it is acknowledged."
     case .notItsClient:
-      "Mend the client: an event's key is that of its request. Many of one app: somebody tells of others' ads."
+      "Mend the client: an event's key is that of its request; where the answer says counts_by_session, as in apps for users under "
+        + "17 and until that is answered (A4), the session id. Many of one app: somebody tells of others' ads."
     case .tokenForged:
       "Nothing: it is not billed. Many from one app: revoke its key."
     case .tokenKeyUnknown:

@@ -15,7 +15,8 @@ public struct AdClientOptions: Sendable {
   /// What the app says about its user's interests; campaigns may target them (A6).
   public var segments: [String] = []
   /// Whether the client fetches the images of ads and checks them, so that an ad is loaded once they are here and a wrong one
-  /// is error 8; see ``AdImages``. False where the app's own drawing fetches them.
+  /// is error 8; see ``AdImages``. False where the app's own drawing fetches them, and in a process of many clients, of which
+  /// each keeps images of its own.
   public var fetchesImages = true
   /// The most bytes of images that are kept.
   public var imageBytesMaximum = 20 * 1_048_576
@@ -49,7 +50,7 @@ public struct AdStorage: Hashable, Sendable {
 
   let location: Location
 
-  /// A folder of the app's own among those that the system keeps.
+  /// A folder of the app's own among those that the system keeps; with `.inMemory()`, memory.
   public static let standard = AdStorage(location: .standard)
   /// Nothing outlives the process: for tests and previews.
   public static let memory = AdStorage(location: .memory)

@@ -22,6 +22,9 @@ public final class AdNetworkClient: Sendable {
   public let images: AdImages?
   let clock: AdTestClock?
   private let store: ClientStore?
+  private let log: AdLog
+  /// The client id that the app has for its user; nil where it has none, and after a reset.
+  private let appsClientID: Mutex<String?>
   private let ownTransport: (any NetworkTransport)?
   private let connectionOf: @Sendable () -> AdConnectionState
   /// The placements that load an interstitial now: one at a time (D5).
@@ -52,6 +55,8 @@ public final class AdNetworkClient: Sendable {
       throw AdFailure(
         .configurationError, detail: "A8: a client id has 1 to \(FieldLimits.clientIDBytesMaximum) bytes")
     }
+    var options = options
+    if options.storage == .standard { options.storage = transport.storage }
     let log = options.log ?? { _ in }
     let store = options.storage == .none ? nil : ClientStore.open(options.storage, app: id, log: log)
     let clientID = options.clientID ?? store?.clientID() ?? ClientStore.newClientID()
@@ -74,6 +79,8 @@ public final class AdNetworkClient: Sendable {
     // Without a store events live as long as the transport.
     let own: any NetworkTransport = store.map { DurableTransport(bare, store: $0) } ?? bare
     self.store = store
+    self.log = log
+    appsClientID = Mutex(options.clientID)
     ownTransport = own
     connectionOf = { own.connection }
     clock = options.testClock
@@ -93,6 +100,8 @@ public final class AdNetworkClient: Sendable {
     tally: (@Sendable (AcknowledgedFact) -> Void)? = nil
   ) {
     store = nil
+    log = { _ in }
+    appsClientID = Mutex(identity.clientID)
     ownTransport = nil
     connectionOf = { transport.connection }
     session = AdSession(identity: identity, transport: transport, tally: tally)
@@ -116,7 +125,9 @@ public final class AdNetworkClient: Sendable {
         }
       return [
         "app \(identity.app), \(identity.device), country \(identity.country), "
-          + (identity.clientID.map { "client \($0)" } ?? "no client id: tracking is limited (A8)"),
+          // A screen is seen by others, and who knows a client id can tell of its ads.
+          + (identity.clientID.map { "client \($0.prefix(min(8, $0.count / 2)))…" }
+            ?? "no client id: tracking is limited (A8)"),
         "\(state); \(waiting()) events wait",
       ]
     }
@@ -124,7 +135,7 @@ public final class AdNetworkClient: Sendable {
   }
 
   /// The time that ad objects go by.
-  var now: MonotonicTime { clock?.now ?? DeviceClock.monotonic }
+  var now: MonotonicTime { session.now }
 
   /// Whether the network can be reached, and what to do where it cannot.
   public var connection: AdConnectionState { connectionOf() }
@@ -142,13 +153,24 @@ public final class AdNetworkClient: Sendable {
   /// Makes a new client id: from now on the user is another one to the network (A8).
   public func resetClientID() {
     store?.forgetClientID()
-    session.setClientID(session.identity.clientID == nil ? nil : store?.clientID() ?? ClientStore.newClientID())
+    appsClientID.withLock { $0 = nil }
+    session.setClientID(session.identity.clientID == nil ? nil : knownClientID)
   }
 
-  /// The user limits tracking, or does no longer: the client id is dropped and forgotten, or made anew (A8).
+  /// The user limits tracking, or does no longer: the client id is dropped and forgotten; or, where there is none, it is the
+  /// app's own again, else a new one (A8).
   public func setLimitsTracking(_ limits: Bool) {
-    if limits { store?.forgetClientID() }
-    session.setClientID(limits ? nil : store?.clientID() ?? ClientStore.newClientID())
+    if limits {
+      store?.forgetClientID()
+      session.setClientID(nil)
+    } else if session.identity.clientID == nil {
+      session.setClientID(knownClientID)
+    }
+  }
+
+  /// The app's own id for its user, else the one that is kept, else a new one.
+  private var knownClientID: String {
+    appsClientID.withLock { $0 } ?? store?.clientID() ?? ClientStore.newClientID()
   }
 
   /// Tells at once what waits for company, as before the app goes to the background.
@@ -177,12 +199,15 @@ public final class AdNetworkClient: Sendable {
   func endLoading(_ placement: PlacementID) { loadingPlacements.withLock { _ = $0.remove(placement) } }
 
   /// How long a banner that is made now waits before it asks, in milliseconds: the network remembers what an earlier
-  /// process of the app asked for the same place, and sooner is `loadingThrottled` (D2).
+  /// process of the app asked for the same place, and sooner is `loadingThrottled` (D2). The log says so.
   func firstAskDelay(_ placement: PlacementID) -> Int64 {
     guard let asked = store?.lastAsk(placement) else { return 0 }
     let passed = DeviceClock.wall.milliseconds(since: asked)
     // A clock that was set meanwhile says nothing.
-    return passed >= 0 && passed < timing.refreshMilliseconds ? timing.refreshMilliseconds - passed : 0
+    guard passed >= 0, passed < timing.refreshMilliseconds else { return 0 }
+    let delay = timing.refreshMilliseconds - passed
+    log(AdLogEntry(.debug, "\(placement) was asked for just now: asked again in \((delay + 999) / 1_000) s (D2)"))
+    return delay
   }
 
   func noteAsk(_ placement: PlacementID) { store?.noteAsk(placement, at: DeviceClock.wall) }

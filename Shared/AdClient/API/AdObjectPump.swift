@@ -1,3 +1,4 @@
+internal import AdBasics
 internal import Dispatch
 
 /// Brings what happens elsewhere (answers, images, the passing of time) to the actor that an ad object was made on
@@ -57,6 +58,30 @@ final class AdObjectPump {
 
   /// The timer has fired; the next `wake(at:)` sets another, also for the same moment.
   func timerFired() { timerDue = nil }
+}
+
+extension AdObjectPump {
+  /// Asks for an ad. The answer comes here; where the object is gone by then, the network is told so.
+  ///
+  /// - Returns: The request's id.
+  func request(_ wish: AdSession.Wish, of session: AdSession, number: Int) -> UUIDv7 {
+    session.request(wish) { [continuation] result in
+      let answer = Input.answered(result, number: number)
+      if case .terminated = continuation.yield(answer) { session.unheard(answer, placement: wish.placement) }
+    }
+  }
+}
+
+extension AdSession {
+  /// Tells of an ad that came to an object that is gone: nobody will see it (D3).
+  func unheard(_ input: AdObjectPump.Input, placement: PlacementID) {
+    guard case .answered(.ad(let ad), _) = input else { return }
+    var unseen = UnseenAds()
+    let unloaded = AdReport(.unloaded, .ad(ad), at: now)
+    for each in [unseen.before(unloaded), unloaded].compactMap(\.self) {
+      report(each, placement: placement, requestID: nil)
+    }
+  }
 }
 
 /// Fetches what lies at a URL; false when it cannot be had (error 8).

@@ -26,6 +26,9 @@ package final class AdSession: Sendable {
   /// Events that were not taken, or that the network refused.
   var refusedCount: Int { refused.withLock { $0 } }
 
+  /// The time that the ages of its ads go by.
+  var now: MonotonicTime { clock?.now ?? DeviceClock.monotonic }
+
   /// Who asks.
   package var identity: ClientIdentity { currentIdentity.withLock { $0 } }
 
@@ -65,13 +68,12 @@ package final class AdSession: Sendable {
       isInterstitial: wish.isInterstitial, deadlineMilliseconds: 0, replyPartition: 0, replyTopic: "",
       correlationID: [], segments: identity.segments)
     let placement = wish.placement
-    let partitionKey = identity.partitionKey
     transport.send(
       request, acknowledged: { [tally] in tally?(.request(placement: placement)) },
       completion: { [clock] result in
         guard case .ad(var ad) = result else { return completion(result) }
         if let clock { ad.answeredAt = clock.now }
-        ad.partitionKey = partitionKey
+        ad.partitionKey = ad.countsBySession ? identity.sessionID : identity.partitionKey
         completion(.ad(ad))
       })
     return id
@@ -118,7 +120,8 @@ package final class AdSession: Sendable {
     return isTaken
   }
 
-  /// Everything of an ad goes under the id that it was served to, also after the user got another one.
+  /// Everything of an ad goes under the id that it was served to, also after the user got another one: under no other it
+  /// counts.
   private func partitionKey(of subject: AdReport.Subject) -> String {
     if case .ad(let ad) = subject, let key = ad.partitionKey { return key }
     return identity.partitionKey

@@ -21,6 +21,13 @@ public struct AdTransport: Sendable {
 
   /// Starts the transport.
   package let make: @Sendable (Context) -> any NetworkTransport
+  /// What ``AdStorage/standard`` comes to with it.
+  package let storage: AdStorage
 
-  package init(_ make: @escaping @Sendable (Context) -> any NetworkTransport) { self.make = make }
+  package init(
+    storage: AdStorage = .standard, _ make: @escaping @Sendable (Context) -> any NetworkTransport
+  ) {
+    self.make = make
+    self.storage = storage
+  }
 }

@@ -69,6 +69,8 @@ public final class Banner {
   private var mainDelegate: MainActorDelegate<Banner, any BannerDelegate>?
   private let pump: AdObjectPump
   private var unseen = UnseenAds()
+  /// The ad that was last told as shown briefly: each is once (D12).
+  private var briefAd: ServeID?
   private let eventSink: AsyncStream<BannerEvent>.Continuation
   private var requestID: UUIDv7?
   /// Keeps the banner alive while its action runs, or its finish would never be told (D10).
@@ -104,11 +106,13 @@ public final class Banner {
     self.coverSource = coverSource
     (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
     pump = AdObjectPump(clock: client.clock)
-    let inputs = pump.inputs
+    let (inputs, session) = (pump.inputs, client.session)
     Task { [weak self] in
       // Naming the actor makes this closure run on it.
       _ = isolation
-      for await input in inputs { self?.take(input) }
+      for await input in inputs {
+        if let self { self.take(input) } else { session.unheard(input, placement: placement) }
+      }
     }
     pump.sink(.wake)
   }
@@ -188,7 +192,8 @@ public final class Banner {
   /// The banner leaves the interface for a while: it stops asking (D3).
   public func putAway() { run { machine, now in machine.putAway(at: now) } }
 
-  /// The banner is part of the interface again.
+  /// The banner is part of the interface again. What is visible of it is told after that: while it is away no fraction is
+  /// taken.
   public func putBack() { run { machine, now in machine.putBack(at: now) } }
 
   /// The app is done with the banner; an action that runs is finished first (D10).
@@ -219,7 +224,7 @@ public final class Banner {
       let wish = AdSession.Wish(
         placement: placement, requiredSizes: sizes.requiredIdentifiers, currentSize: sizes.currentIdentifier)
       client.noteAsk(placement)
-      let id = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: number)) }
+      let id = pump.request(wish, of: client.session, number: number)
       requestID = id
       client.inspector.asked(id, placement, "banner \(sizes.resolved.current.name)")
     case .fetchImages(let ad, let number): pump.fetchImages(ad, from: imageSource, or: client.images, number: number)
@@ -241,7 +246,10 @@ public final class Banner {
     case .uncover: hand(.uncover)
     case .leaveApplication(let destination): hand(.leaveApplication(destination: destination))
     case .noteBriefDisplay(let milliseconds):
-      if let ad = machine.loadedAd { send(AdReport(.shownBriefly, .ad(ad), at: client.now)) }
+      if let ad = machine.loadedAd, ad.serveID != briefAd {
+        briefAd = ad.serveID
+        send(AdReport(.shownBriefly, .ad(ad), at: client.now))
+      }
       hand(.shownBriefly(milliseconds: milliseconds))
     }
   }

@@ -111,11 +111,13 @@ public final class Interstitial {
     self.coverSource = coverSource
     (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
     pump = AdObjectPump(clock: client.clock)
-    let inputs = pump.inputs
+    let (inputs, session) = (pump.inputs, client.session)
     Task { [weak self] in
       // Naming the actor makes this closure run on it.
       _ = isolation
-      for await input in inputs { self?.take(input) }
+      for await input in inputs {
+        if let self { self.take(input) } else { session.unheard(input, placement: placement) }
+      }
     }
     // The delegate can be set before anything is told.
     pump.sink(.wake)
@@ -239,7 +241,7 @@ public final class Interstitial {
     switch action {
     case .request:
       let wish = AdSession.Wish(placement: placement, requiredSizes: requiredIdentifiers, isInterstitial: true)
-      let id = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: 1)) }
+      let id = pump.request(wish, of: client.session, number: 1)
       requestID = id
       client.inspector.asked(id, placement, "full screen")
     case .fetchImages(let ad): pump.fetchImages(ad, from: imageSource, or: client.images, number: 1)

@@ -58,6 +58,7 @@ final class EdgeConnection: Sendable {
     let task = session.dataTask(with: request)
     collector.begin(task.taskIdentifier, completion)
     task.resume()
+    task.cancel(afterMilliseconds: timeoutMilliseconds)
     return Exchange(task: task)
   }
 }
@@ -115,16 +116,11 @@ private final class AnswerCollector: NSObject, URLSessionDataDelegate, Sendable 
     let response = ended.response ?? task.response as? HTTPURLResponse
     guard let response, error == nil || ended.isTooLong else {
       let why = error.map { "\($0.localizedDescription)" } ?? "no answer"
-      return ended.completion(.unreachable(why, mayHaveArrived: Self.mayHaveArrived(error)))
+      // Where no connection was made, or none that is safe, not a byte of the request was sent.
+      return ended.completion(.unreachable(why, mayHaveArrived: task.countOfBytesSent > 0))
     }
     ended.completion(
       .answer(
         EdgeAnswer(status: response.statusCode, body: ended.body) { response.value(forHTTPHeaderField: $0) }))
-  }
-
-  /// False only where no connection was made at all.
-  private static func mayHaveArrived(_ error: (any Error)?) -> Bool {
-    let never: [URLError.Code] = [.cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet]
-    return (error as? URLError).map { !never.contains($0.code) } ?? true
   }
 }

@@ -43,8 +43,7 @@ final class EdgeTransport: NetworkTransport {
   /// A request until it is answered.
   private struct Asked: Sendable {
     var request: AdRequest
-    /// When its time is over.
-    let deadline: MonotonicTime
+    var asking: EdgeAsking
     let acknowledged: @Sendable () -> Void
     let completion: @Sendable (RequestResult) -> Void
   }
@@ -53,12 +52,9 @@ final class EdgeTransport: NetworkTransport {
   private static let requestsMaximum = 1_000
   /// How long an answer may take on the way, in milliseconds, beyond the request's own deadline.
   private static let wayMilliseconds: Int64 = 2_000
-  /// How long a request waits before it is asked again whose answer was lost on the way.
-  private static let askAgainMilliseconds: Int64 = 500
   private static let forbiddenStatus = 403
   static let tooLargeStatus = 413
   private static let throttledStatus = 429
-  private static let unavailableStatus = 503
   private static let queue = DispatchQueue(label: "handbill-edge", attributes: .concurrent)
 
   let edge: EdgeConnection?
@@ -87,32 +83,26 @@ final class EdgeTransport: NetworkTransport {
     }
     guard isTaken, let edge else { return completion(.noAnswer) }
     let deadline = DeviceClock.monotonic.advanced(byMilliseconds: context.deadlineMilliseconds)
-    ask(Asked(request: request, deadline: deadline, acknowledged: acknowledged, completion: completion), edge)
+    let asking = EdgeAsking(deadline: deadline)
+    ask(Asked(request: request, asking: asking, acknowledged: acknowledged, completion: completion), edge)
   }
 
-  /// Asks, and again as long as nobody knows whether the network has the request: under its id it is one (M1).
-  ///
-  /// - Parameter mayBeThere: An earlier asking may have arrived: that the edge takes nothing now says nothing then.
-  private func ask(_ asked: Asked, mayBeThere: Bool = false, _ edge: EdgeConnection) {
+  /// Asks, and again as long as nobody knows whether the network has the request.
+  private func ask(_ asked: Asked, _ edge: EdgeConnection) {
     var asked = asked
-    let left = max(1, asked.deadline.milliseconds(since: DeviceClock.monotonic))
+    let left = max(1, asked.asking.deadline.milliseconds(since: DeviceClock.monotonic))
     asked.request.deadlineMilliseconds = left
     exchange {
       edge.post("v1/ads", asked.request.encoded(), timeoutMilliseconds: left + Self.wayMilliseconds, completion: $0)
     } completion: { [self, asked] outcome in
       note(outcome)
       let isOver = state.withLock { $0.end != nil }
-      guard Self.isUnknown(outcome, mayBeThere), !isOver, left > Self.askAgainMilliseconds else {
+      var next = asked
+      var random = SystemRandomNumberGenerator()
+      guard !isOver, let pause = next.asking.pause(after: outcome, at: DeviceClock.monotonic, using: &random) else {
         return finish(asked, outcome)
       }
-      after(Self.askAgainMilliseconds) { self.ask(asked, mayBeThere: true, edge) }
-    }
-  }
-
-  private static func isUnknown(_ outcome: EdgeConnection.Outcome, _ mayBeThere: Bool) -> Bool {
-    switch outcome {
-    case .unreachable(_, let mayHaveArrived): mayHaveArrived || mayBeThere
-    case .answer(let answer): answer.mayHaveArrived || mayBeThere && answer.status == unavailableStatus
+      after(pause) { [self, next] in ask(next, edge) }
     }
   }
 

@@ -11,7 +11,10 @@ final class ImageDownload: NSObject, URLSessionDataDelegate, Sendable {
     let description: String
   }
 
+  /// How long nothing may come, in seconds.
   private static let timeoutSeconds: TimeInterval = 30
+  /// How long all of it may take.
+  private static let timeLimitMilliseconds: Int64 = 60_000
   private static let tooLarge = "it is larger than it may be"
   private struct State {
     var bytes: [UInt8] = []
@@ -36,7 +39,9 @@ final class ImageDownload: NSObject, URLSessionDataDelegate, Sendable {
       let session = URLSession(
         configuration: configuration, delegate: ImageDownload(bytesMaximum: bytesMaximum, continuation),
         delegateQueue: nil)
-      session.dataTask(with: url).resume()
+      let task = session.dataTask(with: url)
+      task.resume()
+      task.cancel(afterMilliseconds: timeLimitMilliseconds)
       session.finishTasksAndInvalidate()
     }
   }

@@ -2,9 +2,10 @@ internal import AdBasics
 internal import AdEvents
 
 extension AdTransport {
-  /// Nowhere: answers come from within the process.
+  /// Nowhere: answers come from within the process. What the app keeps for a real network is left alone: unless the options
+  /// name a folder, nothing outlives the process.
   public static func inMemory(_ network: InMemoryNetwork = InMemoryNetwork()) -> AdTransport {
-    AdTransport { _ in InMemoryTransport(network) }
+    AdTransport(storage: .memory) { _ in InMemoryTransport(network) }
   }
 }
 

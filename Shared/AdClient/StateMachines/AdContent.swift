@@ -29,6 +29,8 @@ public struct AdContent: Hashable, Sendable {
   package var pacing: AdPacing?
   /// Opaque to the client; sent back in each event.
   package let token: [UInt8]
+  /// The network took no client id for it, as in apps for users under 17: its events count under the session id (A4, A8).
+  package var countsBySession = false
   /// The client id, else the session id, that it was served to; nil for the present one.
   package var partitionKey: String?
   /// When the answer came: the zero of the ages of this ad's events.

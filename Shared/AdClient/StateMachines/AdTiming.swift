@@ -11,6 +11,8 @@ package struct AdTiming: Hashable, Sendable {
   package var lastRetryMilliseconds: Int64 = 300_000
   /// How often a banner that is visible without content says so (D4); ours.
   package var emptyVisibleMilliseconds: Int64 = 10_000
+  /// How long an ad's images may take to come, all together (E8); ours.
+  package var imagesMilliseconds: Int64 = 60_000
   /// The part of the ad's pixels that must be on screen for an impression, 0 to 1 (M1).
   package var viewableFraction = 0.5
   /// How long they must be there without a break for an impression (M1).

@@ -14,7 +14,7 @@ extension BannerStateMachine {
     }
     switch result {
     case .ad(let ad) where ad.isValid(for: sizes.required, at: now):
-      load = .fetching(ad, number: number)
+      load = .fetching(ad, number: number, until: now.advanced(byMilliseconds: timing.imagesMilliseconds))
       if let asked = ad.pacing?.refreshMilliseconds, asked > timing.refreshMilliseconds {
         askAt = max(askAt, now.advanced(byMilliseconds: timing.following(ad.pacing).refreshMilliseconds))
       }
@@ -35,9 +35,10 @@ extension BannerStateMachine {
     _ succeeded: Bool, number: Int, at now: MonotonicTime
   ) -> [BannerAction] {
     var actions = advance(to: now)
-    guard case .fetching(let ad, number: number) = load else { return actions }
-    guard succeeded else {
-      fail(.assetLoadFailure, about: .ad(ad), at: now, &actions)
+    guard case .fetching(let ad, number: number, _) = load else { return actions }
+    // Its life may have ended meanwhile.
+    guard succeeded, ad.isValid(for: sizes.required, at: now) else {
+      fail(succeeded ? .adResponseValidateFailure : .assetLoadFailure, about: .ad(ad), at: now, &actions)
       return actions
     }
     load = .idle
@@ -59,6 +60,14 @@ extension BannerStateMachine {
   var requestDue: MonotonicTime? {
     guard life == .inUse, isActive, case .idle = load, !tapMachine.isBusy else { return nil }
     return !isLoaded || fraction > 0 ? askAt : nil
+  }
+
+  /// When an ad's images have not come in time.
+  var imagesDue: MonotonicTime? { if case .fetching(_, _, let until) = load { until } else { nil } }
+
+  mutating func imagesAreLate(at now: MonotonicTime, _ actions: inout [BannerAction]) {
+    guard case .fetching(let ad, _, _) = load else { return }
+    fail(.assetLoadFailure, about: .ad(ad), at: now, &actions)
   }
 
   /// When a hidden ad's life ends; one on screen stays until the next replaces it.
@@ -97,7 +106,7 @@ extension BannerStateMachine {
 
   /// Gives up what is under way. Its answer, which may come later, is told as unloaded (D3).
   mutating func giveUpLoad(at now: MonotonicTime, _ actions: inout [BannerAction]) {
-    if case .fetching(let ad, _) = load { report(.unloaded, .ad(ad), at: now, &actions) }
+    if case .fetching(let ad, _, _) = load { report(.unloaded, .ad(ad), at: now, &actions) }
     load = .idle
   }
 

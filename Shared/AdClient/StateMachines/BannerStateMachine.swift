@@ -18,8 +18,8 @@ package struct BannerStateMachine: Sendable {
     case idle
     /// The network was asked. → `fetching` when an ad came; → `idle` on an error.
     case asked(number: Int)
-    /// The ad's images are being fetched. → `idle`, with content if they came, with an error if not.
-    case fetching(AdContent, number: Int)
+    /// The ad's images are being fetched. → `idle`, with content if they came, with an error if not, or not in time.
+    case fetching(AdContent, number: Int, until: MonotonicTime)
   }
 
   /// Whether the app wants this banner.
@@ -53,6 +53,8 @@ package struct BannerStateMachine: Sendable {
   var retryMilliseconds: Int64
   /// When the app is to be told that it shows an empty banner (D4); set once a `didFail` told it to hide it.
   var emptyVisibleAt: MonotonicTime?
+  /// The request that the network was last told D4 of: it counts that once for each.
+  private var emptyVisibleNumber: Int?
   var lastRequestNumber = 0
 
   /// A banner that asks for its first ad at `firstAskAt`.
@@ -89,7 +91,8 @@ package struct BannerStateMachine: Sendable {
 
   /// When `advance(to:)` is due; nil when nothing is.
   package var nextWake: MonotonicTime? {
-    [viewability.nextWake, tapMachine.nextWake, emptyVisibleAt, expiryDue, requestDue].compactMap { $0 }.min()
+    [viewability.nextWake, tapMachine.nextWake, emptyVisibleAt, imagesDue, expiryDue, requestDue]
+      .compactMap { $0 }.min()
   }
 
   /// Does what has become due by `now`, in the order it became due.
@@ -103,9 +106,9 @@ package struct BannerStateMachine: Sendable {
       } else if tapMachine.nextWake == due {
         tapIsDue(at: due, &actions)
       } else if emptyVisibleAt == due {
-        emptyVisibleAt = now.advanced(byMilliseconds: max(1, timing.emptyVisibleMilliseconds))
-        actions.append(.tell(.didFail(AdFailure(.bannerVisibleWithoutContent))))
-        report(.failed(.bannerVisibleWithoutContent), .request(lastRequestNumber), at: now, &actions)
+        tellEmptyVisible(at: now, &actions)
+      } else if imagesDue == due {
+        imagesAreLate(at: now, &actions)
       } else if expiryDue == due {
         fail(.adUnloaded, about: nil, at: now, &actions)
       } else {
@@ -113,6 +116,15 @@ package struct BannerStateMachine: Sendable {
       }
     }
     return actions
+  }
+
+  /// D4: the app is told again and again, the network once for each request.
+  private mutating func tellEmptyVisible(at now: MonotonicTime, _ actions: inout [BannerAction]) {
+    emptyVisibleAt = now.advanced(byMilliseconds: max(1, timing.emptyVisibleMilliseconds))
+    actions.append(.tell(.didFail(AdFailure(.bannerVisibleWithoutContent))))
+    guard emptyVisibleNumber != lastRequestNumber else { return }
+    emptyVisibleNumber = lastRequestNumber
+    report(.failed(.bannerVisibleWithoutContent), .request(lastRequestNumber), at: now, &actions)
   }
 
   /// The app shows `fraction` of the banner (0 to 1). `userNavigated` says that it went out of sight because the user
@@ -183,7 +195,7 @@ package struct BannerStateMachine: Sendable {
     switch load {
     case .idle: break
     case .asked(let number): fail(.applicationInactive, about: .request(number), at: now, &actions)
-    case .fetching(let ad, _): fail(.applicationInactive, about: .ad(ad), at: now, &actions)
+    case .fetching(let ad, _, _): fail(.applicationInactive, about: .ad(ad), at: now, &actions)
     }
     return actions
   }

@@ -50,10 +50,10 @@ extension InterstitialStateMachine {
     return actions + advance(to: now)
   }
 
-  /// The user closed a modal ad: its content expires at once (D5).
+  /// The user closed a modal ad, maybe while what covers it was on its way: its content expires at once (D5).
   package mutating func closed(at now: MonotonicTime) -> [InterstitialAction] {
     var actions = advance(to: now)
-    guard case .modal = state, !tapMachine.isBusy else { return actions }
+    guard case .modal = state, !tapMachine.isCovering else { return actions }
     fraction = 0
     visibilityChanged(at: now, &actions)
     unload(at: now, &actions)
@@ -117,7 +117,7 @@ extension InterstitialStateMachine {
     visibilityChanged(at: now, &actions)
     switch state {
     case .asked: fail(.applicationInactive, about: .request(1), at: now, &actions)
-    case .fetching(let ad): fail(.applicationInactive, about: .ad(ad), at: now, &actions)
+    case .fetching(let ad, _): fail(.applicationInactive, about: .ad(ad), at: now, &actions)
     case .created, .loaded, .modal, .page, .finished: break
     }
     return actions + advance(to: now)
@@ -145,7 +145,7 @@ extension InterstitialStateMachine {
   mutating func stopIfIdle(at now: MonotonicTime, _ actions: inout [InterstitialAction]) {
     guard isStopping, !tapMachine.isBusy else { return }
     // Nobody will see it: it is told as such, so that it can be counted (D3).
-    if case .fetching(let ad) = state { actions.append(.report(AdReport(.unloaded, .ad(ad), at: now))) }
+    if case .fetching(let ad, _) = state { actions.append(.report(AdReport(.unloaded, .ad(ad), at: now))) }
     unload(at: now, &actions)
     state = .finished
   }

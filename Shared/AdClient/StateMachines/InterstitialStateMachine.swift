@@ -9,8 +9,8 @@ package struct InterstitialStateMachine: Sendable {
     case created
     /// The network was asked. → `fetching` when an ad came; → `finished` on an error.
     case asked
-    /// The images are being fetched. → `loaded` when they came; → `finished` on an error.
-    case fetching(AdContent)
+    /// The images are being fetched. → `loaded` when they came; → `finished` on an error, or when they do not in time.
+    case fetching(AdContent, until: MonotonicTime)
     /// Ready. → `modal` or `page` when presented; → `finished` when it expires.
     case loaded(AdContent, expiresAt: MonotonicTime)
     /// It covers the app until the user closes it, whatever time that takes. → `finished` then.
@@ -65,7 +65,7 @@ package struct InterstitialStateMachine: Sendable {
 
   /// When `advance(to:)` is due; nil when nothing is.
   package var nextWake: MonotonicTime? {
-    [viewability.nextWake, tapMachine.nextWake, expiryDue].compactMap { $0 }.min()
+    [viewability.nextWake, tapMachine.nextWake, imagesDue, expiryDue].compactMap { $0 }.min()
   }
 
   /// Does what has become due by `now`, in the order it became due.
@@ -77,6 +77,8 @@ package struct InterstitialStateMachine: Sendable {
       } else if tapMachine.nextWake == due {
         append(tapMachine.advance(to: due), at: due, &actions)
         stopIfIdle(at: due, &actions)
+      } else if imagesDue == due, case .fetching(let ad, _) = state {
+        fail(.assetLoadFailure, about: .ad(ad), at: now, &actions)
       } else {
         unload(at: now, &actions)
       }
@@ -112,7 +114,7 @@ package struct InterstitialStateMachine: Sendable {
     case .ad(let ad)
     where ad.isValid(for: requiredSizes, at: now)
       && AdContent.interstitialLifetimeMilliseconds.contains(ad.lifetimeMilliseconds):
-      state = .fetching(ad)
+      state = .fetching(ad, until: now.advanced(byMilliseconds: timing.imagesMilliseconds))
       actions += [.tell(.willLoad), .fetchImages(ad)]
     case .ad, .invalid: fail(.adResponseValidateFailure, about: .request(1), at: now, &actions)
     case .noAnswer: fail(.serverFailure, about: .request(1), at: now, &actions)
@@ -126,15 +128,16 @@ package struct InterstitialStateMachine: Sendable {
   /// Whether the images came that `fetchImages` asked for.
   package mutating func imagesFetched(_ succeeded: Bool, at now: MonotonicTime) -> [InterstitialAction] {
     var actions = advance(to: now)
-    guard case .fetching(let ad) = state else { return actions }
-    if succeeded {
+    guard case .fetching(let ad, _) = state else { return actions }
+    // Its life may have ended meanwhile.
+    if succeeded, ad.isValid(for: requiredSizes, at: now) {
       state = .loaded(ad, expiresAt: now.advanced(byMilliseconds: ad.lifetimeMilliseconds))
       timing = timing.following(ad.pacing)
       tapMachine.timing = timing
       viewability = ViewabilityStateMachine(timing: timing)
       actions.append(.tell(.didLoad))
     } else {
-      fail(.assetLoadFailure, about: .ad(ad), at: now, &actions)
+      fail(succeeded ? .adResponseValidateFailure : .assetLoadFailure, about: .ad(ad), at: now, &actions)
     }
     return actions
   }
@@ -144,7 +147,7 @@ package struct InterstitialStateMachine: Sendable {
   package mutating func memoryWarning(at now: MonotonicTime) -> [InterstitialAction] {
     var actions = advance(to: now)
     switch state {
-    case .fetching(let ad): fail(.adUnloaded, about: .ad(ad), at: now, &actions)
+    case .fetching(let ad, _): fail(.adUnloaded, about: .ad(ad), at: now, &actions)
     case .loaded: unload(at: now, &actions)
     case .page where effectiveFraction == 0 && !tapMachine.isBusy: unload(at: now, &actions)
     case .created, .asked, .modal, .page, .finished: break
@@ -168,6 +171,9 @@ package struct InterstitialStateMachine: Sendable {
     }
   }
 
+  /// When the images have not come in time.
+  var imagesDue: MonotonicTime? { if case .fetching(_, let until) = state { until } else { nil } }
+
   /// When the content's life ends: not while it is modal, and a page's not while a person sees it (D5) or its action
   /// runs (D10).
   var expiryDue: MonotonicTime? {
@@ -186,7 +192,7 @@ package struct InterstitialStateMachine: Sendable {
     let pause = pause ?? (error == .loadingThrottled ? timing.refreshMilliseconds : nil)
     actions.append(.tell(.didFail(AdFailure(error, detail: detail, retryAfterMilliseconds: pause))))
     if let subject { actions.append(.report(AdReport(.failed(error), subject, at: now))) }
-    if case .fetching(let ad) = state { actions.append(.report(AdReport(.unloaded, .ad(ad), at: now))) }
+    if case .fetching(let ad, _) = state { actions.append(.report(AdReport(.unloaded, .ad(ad), at: now))) }
     unload(at: now, &actions)
     state = .finished
   }

@@ -1,5 +1,6 @@
 internal import AdBasics
 internal import AdEvents
+internal import Foundation
 internal import Hashes
 internal import SQLite
 internal import Threads
@@ -70,62 +71,112 @@ final class ClientStore: Sendable {
     "CREATE TABLE IF NOT EXISTS ask (placement TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT",
   ]
 
-  /// The app's store; in memory where the disk gives none, which the log says.
+  /// The app's store; in memory where the disk gives none, which the log says. A file that SQLite cannot read is set aside.
   static func open(_ storage: AdStorage, app: AppID, log: @escaping AdLog) -> ClientStore? {
     do {
-      return try ClientStore(path: storage.path(for: app), log: log)
+      let path = try storage.path(for: app)
+      do throws(SQLiteError) {
+        return try ClientStore(path: path, log: log)
+      } catch {
+        guard let path, error.isOfUnreadableFile else { throw error }
+        try setAside(path)
+        let words = "the client's file cannot be read (\(error)): it is \(path)\(asideSuffix) now, and a new one begins"
+        log(AdLogEntry(.warning, words))
+        return try ClientStore(path: path, log: log)
+      }
     } catch {
-      log(AdLogEntry(.warning, "nothing is kept on disk: \(error)"))
+      let isBusy = (error as? SQLiteError)?.isBusy == true
+      let why = isBusy ? "another AdNetworkClient has it: close() it first" : "\(error)"
+      log(AdLogEntry(.warning, "nothing is kept on disk: \(why)"))
       return try? ClientStore(path: nil, log: log)
+    }
+  }
+
+  /// What is put behind the name of a file that cannot be read.
+  private static let asideSuffix = ".unreadable"
+
+  /// Takes a database's files out of the way, in place of what was set aside before.
+  private static func setAside(_ path: String) throws {
+    for part in ["", "-wal", "-shm"] {
+      try? FileManager.default.removeItem(atPath: path + asideSuffix + part)
+      guard FileManager.default.fileExists(atPath: path + part) else { continue }
+      try FileManager.default.moveItem(atPath: path + part, toPath: path + asideSuffix + part)
     }
   }
 
   var eventCount: Int { contents.withLock { $0.count } }
   var refusedCount: Int { contents.withLock { $0.refused } }
 
-  /// Takes an event: it survives the process from now on.
-  ///
-  /// - Returns: Its number, higher than those before; nil when the queue is full, or the disk: it is refused and counted.
-  func append(_ event: OutgoingEvent) -> Int64? {
+  /// What came of an event that is to be kept.
+  enum Appended: Hashable {
+    /// It survives the process from now on, under a number that is higher than those before.
+    case kept(Int64)
+    /// The queue is full, or closed: the event is refused and counted.
+    case refused
+    /// The disk takes nothing, which the log says.
+    case notOnDisk
+  }
+
+  /// Takes an event.
+  func append(_ event: OutgoingEvent) -> Appended {
     let encoded = event.encoded
-    let (number, problem) = contents.withLock { contents -> (Int64?, String) in
+    let (appended, problem) = contents.withLock { contents -> (Appended, String) in
+      guard contents.database != nil else {
+        ClientStore.refuse(&contents)
+        return (.refused, "an event was refused: the client is closed")
+      }
       guard contents.count < ClientStore.eventsMaximum,
         encoded.value.count <= ClientStore.bytesMaximum - contents.bytes
-      else { return (ClientStore.refuse(&contents), "the queue is full") }
+      else {
+        ClientStore.refuse(&contents)
+        return (.refused, "an event was refused: the queue is full")
+      }
       do throws(SQLiteError) {
         try contents.run(
           "INSERT INTO event (id, time, app, client, type, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
           .text(event.id.description), .integer(event.time.milliseconds), .text(event.app.text),
           .text(event.partitionKey), .text("\(encoded.type.name)"), .blob(encoded.value))
-      } catch { return (ClientStore.refuse(&contents), error.description) }
+      } catch { return (.notOnDisk, "an event is not kept on disk: \(error)") }
       contents.count += 1
       contents.bytes += encoded.value.count
-      return (contents.database?.lastRow, "")
+      return (.kept(contents.database?.lastRow ?? 0), "")
     }
-    if number == nil { log(AdLogEntry(.warning, "an event was refused: \(problem)")) }
-    return number
+    if !problem.isEmpty { log(AdLogEntry(.warning, problem)) }
+    return appended
   }
 
-  private static func refuse(_ contents: inout Contents) -> Int64? {
+  /// Counts an event that will not be told.
+  func refuse() { contents.withLock { ClientStore.refuse(&$0) } }
+
+  private static func refuse(_ contents: inout Contents) {
     contents.refused += 1
     _ = try? contents.run(
       "INSERT INTO note VALUES ('refused', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
       .text("\(contents.refused)"))
-    return nil
   }
 
-  /// The first events after `number`, in order, at most so many. What cannot be read any more is dropped.
+  /// The first events after `number`, in order, at most so many: fewer only where there are no more. What cannot be read any
+  /// more is dropped and counted.
   func events(after number: Int64, limit: Int) -> [Kept] {
-    let rows = run(
-      "SELECT number, id, time, app, client, type, value FROM event WHERE number > ?1 ORDER BY number LIMIT ?2",
-      .integer(number), .integer(Int64(limit)))
-    return rows.compactMap { row in
-      if let event = ClientStore.event(row), let number = row.first?.integer {
-        return Kept(number: number, event: event)
+    var events: [Kept] = []
+    var last = number
+    while events.count < limit {
+      let wanted = limit - events.count
+      let rows = run(
+        "SELECT number, id, time, app, client, type, value FROM event WHERE number > ?1 ORDER BY number LIMIT ?2",
+        .integer(last), .integer(Int64(wanted)))
+      for row in rows {
+        last = row.first?.integer ?? last
+        if let event = ClientStore.event(row) {
+          events.append(Kept(number: last, event: event))
+        } else {
+          removeRefused(last)
+          log(AdLogEntry(.warning, "event \(row[1].text ?? "") was dropped: it cannot be read any more"))
+        }
       }
-      if let number = row.first?.integer { remove(number) }
-      return nil
+      if rows.count < wanted { break }
     }
+    return events
   }
 
   private static func event(_ row: [SQLiteValue]) -> OutgoingEvent? {
@@ -145,7 +196,7 @@ final class ClientStore: Sendable {
   func removeRefused(_ number: Int64) {
     contents.update { contents in
       ClientStore.remove(number, &contents)
-      _ = ClientStore.refuse(&contents)
+      ClientStore.refuse(&contents)
     }
   }
 

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A transport whose events survive the process. Each is on disk before it is sent, and until the network has it; what
 /// an earlier process left goes first. A bounded number of them is under way at a time, so that a dead network costs
-/// disk, and no memory.
+/// disk, and no memory. What the disk does not take is handed on at once, and lives as long as the process.
 ///
 /// What was sent and not acknowledged before a crash is sent again under its id: to the network it is one event.
 final class DurableTransport: NetworkTransport {
@@ -46,12 +46,26 @@ final class DurableTransport: NetworkTransport {
 
   func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
     // The number and who waits for it come together, or the word could be faster.
-    let isTaken = feed.withLock { feed in
-      guard let number = store.append(event) else { return false }
-      feed.waiting[number] = ended
-      return true
+    let appended = feed.withLock { feed in
+      let appended = store.append(event)
+      if case .kept(let number) = appended { feed.waiting[number] = ended }
+      return appended
     }
-    if isTaken { handOn() }
+    switch appended {
+    case .kept: handOn()
+    case .refused: return false
+    case .notOnDisk: return handOnUnkept(event, ended)
+    }
+    return true
+  }
+
+  /// The network may be there though the disk is full: the event goes past what waits, which the network puts up with.
+  private func handOnUnkept(_ event: OutgoingEvent, _ ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
+    let isTaken = inner.send(event) { [store] end in
+      if end == .refused { store.refuse() }
+      ended(end)
+    }
+    if !isTaken { store.refuse() }
     return isTaken
   }
 
@@ -61,9 +75,9 @@ final class DurableTransport: NetworkTransport {
     inner.flush()
     let isEmpty = store.waitUntilEmpty(timeoutMilliseconds: timeoutMilliseconds)
     feed.withLock { $0.isClosed = true }
-    inner.close(timeoutMilliseconds: isEmpty ? timeoutMilliseconds : 0)
+    let isTold = inner.close(timeoutMilliseconds: isEmpty ? timeoutMilliseconds : 0)
     store.close()
-    return store.eventCount == 0
+    return isTold && store.eventCount == 0
   }
 
   /// Hands on what the disk has, as long as there is room under way. Whoever finds another at it leaves word.

@@ -15,7 +15,7 @@ package struct OutgoingEvent: Sendable {
   /// `ce_time`, by the device's wall clock; the network goes by the age (it may be wrong).
   package let time: Timestamp
   package let app: AppID
-  /// The client id, else the session id. The ad's token names the partition of exactly this key.
+  /// What the ad was served to: the client id, or the session id where there was none or the network took none.
   package let partitionKey: String
   package let message: Message
 
@@ -130,6 +130,7 @@ extension RequestResult {
         revenue: served.revenue.map { AdRevenue(amount: $0.amount, currency: $0.currency) } ?? .none,
         imageContents: images.compactMapValues(\.contents))
       ad.pacing = served.pacing
+      ad.countsBySession = served.countsBySession
       self = .ad(ad)
     }
   }

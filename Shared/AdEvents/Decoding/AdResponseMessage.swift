@@ -64,6 +64,7 @@ extension ServedAd {
     var revenue = Nanos.zero
     var currency: Currency?
     var pacing: AdPacing?
+    var countsBySession = false
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
@@ -79,6 +80,7 @@ extension ServedAd {
       case 8: revenue = try reader.nanos("developer_revenue_nanos")
       case 9: currency = try reader.currency("currency")
       case 10: pacing = try AdPacing(reading: try reader.bytes())
+      case 11: countsBySession = try reader.bool()
       default: try reader.skip()
       }
     }
@@ -87,7 +89,8 @@ extension ServedAd {
       ad: try FieldValue.required(ad, "ad"), token: token, images: images,
       action: try FieldValue.required(action, "action"), lifetimeMilliseconds: lifetimeMilliseconds, isTest: isTest,
       serveID: try FieldValue.required(serveID, "serve_id"),
-      revenue: currency.map { Revenue(amount: revenue, currency: $0) }, pacing: pacing)
+      revenue: currency.map { Revenue(amount: revenue, currency: $0) }, pacing: pacing,
+      countsBySession: countsBySession)
   }
 
   fileprivate func write(to writer: inout WireWriter) {
@@ -103,6 +106,7 @@ extension ServedAd {
       writer.text(9, revenue.currency)
     }
     if let pacing { writer.message(10) { pacing.write(to: &$0) } }
+    writer.bool(11, countsBySession)
   }
 }
 

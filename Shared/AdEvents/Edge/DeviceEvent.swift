@@ -20,12 +20,20 @@ package struct DeviceEvent: Hashable, Sendable {
     for header in headers { read.add(header) }
     return value.withUnsafeBytes { bytes in
       do throws(Rejection) {
+        try checkSize(bytes)
         let type =
           try read.contentType == .cloudEventsJSON ? StructuredEvent(bytes).headers(with: read).type : read.type
         let topic = try topic(of: type)
         try check(bytes, read, topic)
         return .success(DeviceEvent(topic: topic, value: value, headers: headers))
       } catch { return .failure(error) }
+    }
+  }
+
+  /// Before anything of it is read.
+  private static func checkSize(_ value: UnsafeRawBufferPointer) throws(Rejection) {
+    guard value.count <= FieldLimits.clientValueBytesMaximum else {
+      throw Rejection(.tooLarge, "the event has \(value.count) bytes; \(FieldLimits.clientValueBytesMaximum) may be")
     }
   }
 
@@ -98,9 +106,7 @@ extension DeviceEvent {
     _ topic: Topic, _ bytes: UnsafeRawBufferPointer, id: String, time: Timestamp?, source: String
   ) throws(Rejection) -> DeviceEvent {
     guard !bytes.isEmpty else { throw Rejection(.emptyValue, "the event is empty") }
-    guard bytes.count <= FieldLimits.clientValueBytesMaximum else {
-      throw Rejection(.tooLarge, "the event has \(bytes.count) bytes; \(FieldLimits.clientValueBytesMaximum) may be")
-    }
+    try checkSize(bytes)
     var headers = [
       CloudEventHeaders.protobufType, RecordHeader("ce_specversion", "1.0"), RecordHeader("ce_id", id),
       RecordHeader("ce_source", source),

@@ -2,59 +2,70 @@ internal import AdBasics
 internal import JSON
 internal import Records
 
-/// What one client tells the edge at once. An event of it that cannot be read spoils no other.
+/// What one client tells the edge at once, of which is known whose it is and how many events it has: of these none has been
+/// read. One that cannot be read spoils no other.
 package struct EventBatch: Sendable {
-  package var appKey: String
+  package let appKey: String
   /// The client id, else the session id: the key of its records.
-  package var clientKey: String
-  package var events: [Result<DeviceEvent, RefusedDeviceEvent>]
+  package let clientKey: String
+  private let events: Events
 
   /// The most events of a batch.
   package static let eventsMaximum = 100
 
-  package init(appKey: String, clientKey: String, events: [Result<DeviceEvent, RefusedDeviceEvent>]) {
-    self.appKey = appKey
-    self.clientKey = clientKey
-    self.events = events
+  private enum Events: Sendable {
+    case protobuf([[UInt8]])
+    case json([JSONValue])
   }
 
   private static let schemaName = "handbill.v1.EventBatch"
 
-  /// Reads `handbill.v1.EventBatch`.
-  ///
-  /// - Parameter source: the `ce_source` of its records, made of the app key, as far as it can be read.
-  package static func read(
-    _ body: [UInt8], isJSON: Bool, source: (_ appKey: String) -> String
-  ) -> Result<EventBatch, Rejection> {
+  /// Reads the frame of `handbill.v1.EventBatch`.
+  package static func read(_ body: [UInt8], isJSON: Bool) -> Result<EventBatch, Rejection> {
     do throws(Rejection) {
-      return .success(try isJSON ? readJSON(body, source: source) : readProtobuf(body, source: source))
+      return .success(try isJSON ? readJSON(body) : readProtobuf(body))
     } catch { return .failure(error) }
   }
 
-  private static func readProtobuf(
-    _ body: [UInt8], source: (String) -> String
-  ) throws(Rejection) -> EventBatch {
-    let read: Result<EventBatch, Rejection> = body.withUnsafeBytes { bytes in
-      var frame = Frame()
-      var events: [UnsafeRawBufferPointer] = []
-      frame.read(bytes) { (event) throws(Rejection) in
-        guard events.count < eventsMaximum else { throw tooMany }
-        events.append(event)
-      }
-      return frame.result.flatMap { keys in
-        guard !events.isEmpty else { return .failure(none) }
-        let source = source(keys.appKey)
-        return .success(
-          EventBatch(
-            appKey: keys.appKey, clientKey: keys.clientKey, events: events.map { DeviceEvent.read($0, source: source) })
-        )
-      }
+  package var eventCount: Int {
+    switch events {
+    case .protobuf(let events): events.count
+    case .json(let elements): elements.count
     }
-    return try read.get()
   }
 
   /// Event by event, so that what is wrong with one is said of it alone.
-  private static func readJSON(_ body: [UInt8], source: (String) -> String) throws(Rejection) -> EventBatch {
+  ///
+  /// - Parameter source: the `ce_source` of their records.
+  package func read(source: String) -> [Result<DeviceEvent, RefusedDeviceEvent>] {
+    switch events {
+    case .protobuf(let events): events.map { $0.withUnsafeBytes { DeviceEvent.read($0, source: source) } }
+    case .json(let elements):
+      elements.map { element in
+        var mistakes = Mistakes()
+        let bytes = ProtobufJSON.protobuf(from: element, schemaName: DeviceEvent.schemaName, &mistakes)
+        let read = bytes.withUnsafeBytes { DeviceEvent.read($0, source: source) }
+        guard let rejection = mistakes.rejection else { return read }
+        return .failure(RefusedDeviceEvent(id: element.eventID, rejection: rejection))
+      }
+    }
+  }
+
+  private static func readProtobuf(_ body: [UInt8]) throws(Rejection) -> EventBatch {
+    var frame = Frame()
+    var events: [[UInt8]] = []
+    body.withUnsafeBytes { bytes in
+      frame.read(bytes) { (event) throws(Rejection) in
+        guard events.count < eventsMaximum else { throw tooMany }
+        events.append(Array(event))
+      }
+    }
+    let keys = try frame.result.get()
+    guard !events.isEmpty else { throw none }
+    return EventBatch(appKey: keys.appKey, clientKey: keys.clientKey, events: .protobuf(events))
+  }
+
+  private static func readJSON(_ body: [UInt8]) throws(Rejection) -> EventBatch {
     let parsed: Result<JSONValue, Rejection> = body.withUnsafeBytes { bytes in
       do throws(Rejection) { return .success(try ProtobufJSON.value(bytes)) } catch { return .failure(error) }
     }
@@ -71,16 +82,7 @@ package struct EventBatch: Sendable {
       frame.read($0) { _ in }
     }
     let keys = try frame.result.get()
-    let origin = source(keys.appKey)
-    return EventBatch(
-      appKey: keys.appKey, clientKey: keys.clientKey,
-      events: elements.map { element in
-        var mistakes = Mistakes()
-        let bytes = ProtobufJSON.protobuf(from: element, schemaName: DeviceEvent.schemaName, &mistakes)
-        let read = bytes.withUnsafeBytes { DeviceEvent.read($0, source: origin) }
-        guard let rejection = mistakes.rejection else { return read }
-        return .failure(RefusedDeviceEvent(id: element.eventID, rejection: rejection))
-      })
+    return EventBatch(appKey: keys.appKey, clientKey: keys.clientKey, events: .json(elements))
   }
 
   private static let none = Rejection(.missingField, "events is missing or empty: give 1 to \(eventsMaximum)")

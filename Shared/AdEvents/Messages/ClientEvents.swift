@@ -111,6 +111,8 @@ package struct ServedAd: Hashable, Sendable {
   package var revenue: Revenue?
   /// What the client goes by; nil in answers of an older network.
   package var pacing: AdPacing?
+  /// Its events count under the request's session id, since the client id was not taken (A4, A8).
+  package var countsBySession: Bool
 
   /// The developer's share of an impression's price (B2); 0 where only clicks are paid, and for test ads.
   package struct Revenue: Hashable, Sendable {
@@ -135,8 +137,9 @@ package struct ServedAd: Hashable, Sendable {
 
   package init(
     ad: AdID, token: [UInt8], images: [Image], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool,
-    serveID: ServeID, revenue: Revenue? = nil, pacing: AdPacing? = nil
+    serveID: ServeID, revenue: Revenue? = nil, pacing: AdPacing? = nil, countsBySession: Bool = false
   ) {
+    self.countsBySession = countsBySession
     self.pacing = pacing
     self.serveID = serveID
     self.revenue = revenue

@@ -109,8 +109,8 @@ package enum Topic: CaseIterable, Hashable, Sendable {
         + "librdkafka) finds the client's partition; in any other the record is forwarded, one hop later"
     case .responses: "the request id as text, as in ce_id; the partition is the one that the request named"
     case .impressions, .clicks:
-      "as of the request, the client id, else the session id: it finds the partition that the token names; in any other "
-        + "the record is forwarded there, one hop later"
+      "as of the request, the client id, else the session id, and the session id where the answer says counts_by_session: "
+        + "it finds the partition that the token names; in any other the record is forwarded there, one hop later"
     case .acceptedImpressions, .acceptedClicks: "none; the partition is the one that the tokens name"
     case .usage, .budgets: "the campaign's id; the partition is the one that asked; none for a watermark"
     case .catalog: "the record's kind and id, such as campaign/ID, or heartbeat"

@@ -50,6 +50,8 @@ extension Topic {
       + [responseSettings(named: edgeResponses, networkPartitions: networkPartitions)]
   }
 
+  private static let segmentMillisecondsMinimum: Int64 = 600_000
+
   /// Kafka's topic configuration.
   package var configuration: [String: String] {
     var configuration = [
@@ -62,11 +64,16 @@ extension Topic {
       // that are gigabytes in truth go to no reader.
       "compression.type": "uncompressed",
     ]
-    if let retentionMilliseconds { configuration["retention.ms"] = String(retentionMilliseconds) }
+    if let retentionMilliseconds {
+      configuration["retention.ms"] = String(retentionMilliseconds)
+      // A record goes with its whole segment, and none that is still written goes: of Kafka's default size or age, a week's
+      // would stay for another.
+      configuration["segment.ms"] = String(max(Self.segmentMillisecondsMinimum, retentionMilliseconds / 24))
+    }
     if cleanup == .compact {
       // What is written again and again is read whole by whoever starts: what it replaces goes within minutes, not once a
       // segment of Kafka's default size or age is full.
-      configuration["segment.ms"] = "600000"
+      configuration["segment.ms"] = String(Self.segmentMillisecondsMinimum)
       configuration["segment.bytes"] = String(64 << 20)
       configuration["min.cleanable.dirty.ratio"] = "0.1"
       configuration["max.compaction.lag.ms"] = "600000"

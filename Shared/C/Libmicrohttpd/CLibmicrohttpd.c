@@ -61,7 +61,6 @@ struct MHD_Daemon *hb_http_start(const hb_http_options *options, MHD_AccessHandl
       flags, options->port, NULL, NULL, handler, context,
       MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
       MHD_OPTION_CONNECTION_LIMIT, options->connection_limit,
-      MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connection_limit_per_address,
       MHD_OPTION_CONNECTION_TIMEOUT, options->idle_timeout_seconds,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory_bytes,
       MHD_OPTION_NOTIFY_COMPLETED, completed, context,
@@ -83,6 +82,24 @@ uint16_t hb_http_port(struct MHD_Daemon *daemon) {
 int hb_http_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   return info == NULL ? -1 : info->connect_fd;
+}
+
+int hb_http_client_number(struct MHD_Connection *connection, uint64_t *high, uint64_t *low) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == NULL || info->client_addr == NULL) return 0;
+  if (info->client_addr->sa_family == AF_INET) {
+    *high = 0;
+    *low = UINT64_C(0xFFFF) << 32 | ntohl(((const struct sockaddr_in *)info->client_addr)->sin_addr.s_addr);
+    return 1;
+  }
+  if (info->client_addr->sa_family != AF_INET6) return 0;
+  const uint8_t *bytes = ((const struct sockaddr_in6 *)info->client_addr)->sin6_addr.s6_addr;
+  *high = *low = 0;
+  for (int index = 0; index < 8; index++) {
+    *high = *high << 8 | bytes[index];
+    *low = *low << 8 | bytes[8 + index];
+  }
+  return 1;
 }
 
 void hb_http_client_address(struct MHD_Connection *connection, char *text) {

@@ -106,21 +106,38 @@ BEGIN
 END
 $function$;
 
-CREATE OR REPLACE VIEW impression_tracking.impression AS
-SELECT serve_id, partition, batch_number, sequence, event_time, arrival,
-  public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,
-  placement, country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
-  client_hash, stored.is_test
-FROM impression_tracking.impression_row AS stored LEFT JOIN impression_tracking.terms ON name = stored.terms;
-COMMENT ON VIEW impression_tracking.impression IS 'Accepted impressions with their terms.';
-
-CREATE OR REPLACE VIEW click_tracking.click AS
-SELECT serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time, arrival,
-  public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,
-  placement, country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
-  client_hash, stored.is_test, is_accidental, is_judged
-FROM click_tracking.click_row AS stored LEFT JOIN click_tracking.terms ON name = stored.terms;
-COMMENT ON VIEW click_tracking.click IS 'Decided clicks with their terms.';
+-- Impressions and clicks with their terms: all of them by a view, and by a function, such as impression_tracking.impressions,
+-- those with serve ids between two, both included. The function looks at no older terms than rows of such serves can name: who
+-- reads many rows by the view reads all terms that there are beside them, of as many days as are kept. The planner puts it into
+-- the query that calls it, so its arguments are no queries.
+DO $do$
+DECLARE
+  shown record;
+BEGIN
+  FOR shown IN SELECT * FROM (VALUES
+    ('impression_tracking.impression', 'Accepted impressions with their terms.', $query$
+      SELECT s.serve_id, s.partition, s.batch_number, s.sequence, s.event_time, s.arrival,
+        public.time_of(s.serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign,
+        ad, s.placement, s.country, s.device, s.size, impression_price, click_price, currency, share_basis_points,
+        s.allotment, s.budget_day, s.client_hash, s.is_test
+      FROM impression_tracking.impression_row AS s LEFT JOIN impression_tracking.terms AS t ON t.name = s.terms
+    $query$),
+    ('click_tracking.click', 'Decided clicks with their terms.', $query$
+      SELECT s.serve_id, s.id_hash, s.partition, s.batch_number, s.sequence, s.verdict, s.was_parked, s.event_time, s.arrival,
+        public.time_of(s.serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign,
+        ad, s.placement, s.country, s.device, s.size, impression_price, click_price, currency, share_basis_points,
+        s.allotment, s.budget_day, s.client_hash, s.is_test, s.is_accidental, s.is_judged
+      FROM click_tracking.click_row AS s LEFT JOIN click_tracking.terms AS t ON t.name = s.terms
+    $query$)) AS views (name, meaning, query)
+  LOOP
+    EXECUTE format('CREATE OR REPLACE VIEW %s AS %s', shown.name, shown.query);
+    EXECUTE format('COMMENT ON VIEW %s IS %L', shown.name, shown.meaning);
+    EXECUTE format('CREATE OR REPLACE FUNCTION %1$ss(first uuid, last uuid) RETURNS SETOF %1$s
+      LANGUAGE sql STABLE PARALLEL SAFE AS $function$ %2$s AND t.last_day >= public.day_of($1)
+      WHERE s.serve_id BETWEEN $1 AND $2 $function$', shown.name, shown.query);
+  END LOOP;
+END
+$do$;
 
 CREATE OR REPLACE VIEW click_tracking.parked AS
 SELECT serve_id, id_hash, partition, batch_number, record_offset, is_accidental, event_time, arrival, stored.expires_at, app,

@@ -64,7 +64,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   WHERE p.request_id >= $1
 $function$;
 
--- With the terms of what was served, and what it shows and does.
+-- With the terms of what was served, and what it shows and does: of no older ones than these serves can name (14_terms).
 CREATE OR REPLACE FUNCTION ad_selection.decisions(
   first uuid, last uuid, lowest uuid DEFAULT '00000000-0000-0000-0000-000000000000',
   highest uuid DEFAULT 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -84,8 +84,9 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
     c.lifetime_milliseconds, c.image_sizes, c.image_urls, c.action, c.destination, s.reserved, s.expected_value,
     s.candidates, s.outbid, coalesce(s.excluded_reasons, '{}'), coalesce(s.excluded_counts, '{}'), s.batch_index, s.rules,
     s.catalog_change, s.paid_ads, s.required_sizes, s.segments, s.is_interstitial, s.edge_flags, s.edge_network
-  FROM ad_selection.stored_decisions($1, $2, $3, $4) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms
-    LEFT JOIN ad_selection.creative AS c ON c.name = s.creative
+  FROM ad_selection.stored_decisions($1, $2, $3, $4) AS s LEFT JOIN ad_selection.terms AS t
+      ON t.name = s.terms AND t.last_day >= public.day_of($1)
+    LEFT JOIN ad_selection.creative AS c ON c.name = s.creative AND c.last_day >= public.day_of($1)
 $function$;
 
 -- What is added up of decisions: of packs three lists are taken apart for it, not all. A comparison of a day looks at
@@ -107,7 +108,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
       WHERE p.serve_id BETWEEN public.first_uuid_of_span($1, 1000) AND $2 AND p.last_serve_id >= $1
     ) AS d
     WHERE d.serve_id BETWEEN $1 AND $2
-  ) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms
+  ) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms AND t.last_day >= public.day_of($1)
 $function$;
 
 CREATE OR REPLACE VIEW ad_selection.decision AS

@@ -101,11 +101,11 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
       WHERE u.serve_id >= $1 AND u.serve_id < $2
     ) AS c LEFT JOIN billing.counted AS d USING (partition)
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
-  ) AS s LEFT JOIN billing.terms AS t ON t.name = s.terms
+  ) AS s LEFT JOIN billing.terms AS t ON t.name = s.terms AND t.last_day >= public.day_of($1)
     CROSS JOIN LATERAL billing.amounts(s.kind, s.fate, t.impression_price, t.click_price, t.share_basis_points) AS a
 $function$;
 
--- With their terms, what they cost, and how that is split.
+-- With their terms, of no older ones than these serves can name (14_terms), what they cost, and how that is split.
 CREATE OR REPLACE FUNCTION billing.charges(first uuid, last uuid) RETURNS TABLE (serve_id uuid, kind smallint, id_hash bigint,
   partition int, batch_number bigint, event_time timestamptz, fate smallint, price bigint, amount bigint,
   developer_amount bigint, network_amount bigint, allotment bigint, budget_day int, draw_version bigint,
@@ -115,7 +115,8 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   SELECT s.serve_id, s.kind, s.id_hash, s.partition, s.batch_number, s.event_time, s.fate, a.price, a.amount,
     a.developer_amount, a.network_amount, s.allotment, s.budget_day, s.draw_version, t.share_basis_points, t.app, t.developer,
     t.advertiser, t.campaign, t.ad, s.placement, s.country, s.device, s.size, t.currency
-  FROM billing.stored_charges($1, $2) AS s LEFT JOIN billing.terms AS t ON t.name = s.terms
+  FROM billing.stored_charges($1, $2) AS s
+    LEFT JOIN billing.terms AS t ON t.name = s.terms AND t.last_day >= public.day_of($1)
     CROSS JOIN LATERAL billing.amounts(s.kind, s.fate, t.impression_price, t.click_price, t.share_basis_points) AS a
 $function$;
 

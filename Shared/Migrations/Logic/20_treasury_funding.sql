@@ -25,15 +25,14 @@ BEGIN
 END
 $function$;
 
--- The same for a campaign's total budget and what each day may be charged (B4). Days that are over stay as they are.
+-- The same for a campaign's total budget and what each day may be charged (B4), from the day on that goes on in the
+-- advertiser's time zone. Days that are over stay as they are.
 CREATE OR REPLACE FUNCTION treasury.fund_campaign(
   p_campaign text, p_advertiser text, p_currency text, p_requested numeric, p_daily_budget numeric,
-  p_record_version bigint
+  p_record_version bigint, p_first_day int
 ) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   new_version bigint;
-  -- No time zone's day is further behind.
-  first_day int := floor(extract(epoch FROM now()) / 86400)::int - 1;
 BEGIN
   IF EXISTS (SELECT FROM treasury.campaign WHERE campaign = p_campaign AND advertiser = p_advertiser
     AND currency = p_currency AND record_version >= p_record_version)
@@ -52,7 +51,7 @@ BEGIN
   IF NOT FOUND THEN RETURN false; END IF;
   UPDATE treasury.campaign_day SET requested = coalesce(p_daily_budget, p_requested),
     funded = greatest(coalesce(p_daily_budget, p_requested), charged + allotted)
-  WHERE campaign = p_campaign AND day >= first_day;
+  WHERE campaign = p_campaign AND day >= p_first_day;
   UPDATE treasury.account SET version = version + 1 WHERE advertiser = p_advertiser AND currency = p_currency
   RETURNING version INTO new_version;
   INSERT INTO treasury.funding

@@ -40,9 +40,24 @@ BEGIN
       fates[borne.index] := ROW(vocabulary.charge_fate('unpaid'), fates[borne.index].version)::billing.settle_fate;
     END IF;
   END LOOP;
-  -- Nothing is charged any more of ads that were served so long ago.
-  DELETE FROM billing.unfunded_day WHERE partition = batch.partition AND day < batch.decided_at::date - 60;
+  -- Of ads served so long ago nothing is charged any more but what waits for a person, and that keeps its day open.
+  DELETE FROM billing.unfunded_day WHERE partition = batch.partition AND day < least(
+    batch.decided_at::date - 60, (SELECT (h.open_from AT TIME ZONE 'UTC')::date FROM sealed.head h));
   settlement.ready := ready;
   settlement.fates := fates;
+END
+$function$;
+
+-- A partition's part of the cap, as billing noted it: for what a person has settled.
+CREATE OR REPLACE FUNCTION billing.noted_unfunded_cap(of_partition int) RETURNS bigint LANGUAGE plpgsql STABLE AS $function$
+DECLARE
+  partition_count bigint := (SELECT count(*) FROM billing.partition);
+  cap bigint := (SELECT c.nanos FROM billing.unfunded_cap c WHERE c.partition = of_partition);
+BEGIN
+  IF cap IS NULL THEN
+    RAISE EXCEPTION 'billing has not noted what the network bears in partition %: it does when it is started', of_partition
+    USING ERRCODE = 'HB008';
+  END IF;
+  RETURN (cap + partition_count - 1) / partition_count;
 END
 $function$;

@@ -51,8 +51,7 @@ BEGIN
     event.impression_price, event.click_price, event.currency, event.share_basis_points, life, false);
   PERFORM public.note_terms('billing', ARRAY[terms_name], ARRAY[public.day_of(event.serve_id)], ARRAY[event.app],
     ARRAY[event.developer], ARRAY[event.advertiser], ARRAY[event.campaign], ARRAY[event.ad], ARRAY[event.impression_price],
-    ARRAY[event.click_price], ARRAY[event.currency], ARRAY[event.share_basis_points],
-    ARRAY[life], ARRAY[false]);
+    ARRAY[event.click_price], ARRAY[event.currency], ARRAY[event.share_basis_points], ARRAY[life], ARRAY[false]);
   PERFORM set_config('synchronous_commit', durability, true);
 
   IF event.free_fate IS NULL AND price > 0 THEN
@@ -60,7 +59,8 @@ BEGIN
       ARRAY[ROW(event.advertiser, event.currency)::billing.settle_account],
       ARRAY[ROW(event.campaign, 1)::billing.settle_campaign], ARRAY[ROW(event.budget_day, 1)::billing.settle_day], '{}', '{}',
       ARRAY[ROW(price, false, 1, event.serve_id, event.event_time, suspended.id_hash, terms_name, event.allotment,
-        suspended.kind, event.device, event.size, event.country, event.placement)::billing.settle_draw], '{}', '{}');
+        suspended.kind, event.device, event.size, event.country, event.placement)::billing.settle_draw], '{}', '{}',
+      billing.noted_unfunded_cap(batch.partition));
   ELSE
     INSERT INTO billing.charge_row (serve_id, batch_number, event_time, id_hash, terms, allotment, partition, budget_day, kind,
       fate, device, size, country, placement)

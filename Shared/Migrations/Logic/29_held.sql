@@ -41,15 +41,16 @@ $function$;
 -- the delay is ours; voided, nobody pays and nobody is paid. In a batch of its own without records, under the fence: whoever
 -- owns the partition gives it up and opens it again, and the fates have their place in the order. Says how many there were.
 CREATE OR REPLACE FUNCTION billing.resolve_held(held_partition int, held_app text, first_hour int, last_hour int,
-  is_released boolean, why text, most int, unfunded_cap bigint
+  is_released boolean, why text, most int
 ) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 #variable_conflict use_column
 DECLARE
   batch billing.settle_batch;
   settlement billing.settlement;
   taken record;
-  partition_count bigint;
 BEGIN
+  -- Somebody else may be resolving the same: what is held is looked for behind him.
+  PERFORM FROM billing.partition p WHERE p.partition = held_partition FOR UPDATE;
   PERFORM FROM billing.held_row h
   WHERE h.partition = held_partition AND h.app = held_app AND h.hour BETWEEN first_hour AND last_hour LIMIT 1;
   IF NOT FOUND THEN RETURN 0; END IF;
@@ -59,9 +60,8 @@ BEGIN
 
   taken := billing.take_held(held_partition, held_app, first_hour, last_hour, most);
   IF is_released THEN
-    SELECT count(*) INTO partition_count FROM billing.partition;
     PERFORM billing.settle(batch, ROW(1, 1, 1, 1, 1, 5000)::billing.settle_limits, taken.accounts, taken.campaigns,
-      taken.days, '{}', '{}', taken.draws, '{}', '{}', (unfunded_cap + partition_count - 1) / partition_count);
+      taken.days, '{}', '{}', taken.draws, '{}', '{}', billing.noted_unfunded_cap(batch.partition));
   ELSE
     settlement := billing.new_settlement(taken.accounts, taken.campaigns, taken.days);
     settlement.fates := array_fill(

@@ -10,7 +10,7 @@ COMMENT ON VIEW reporting.completeness IS 'Up to when the figures of reports are
 COMMENT ON COLUMN reporting.completeness.figures IS 'impressions, clicks or revenue.';
 COMMENT ON COLUMN reporting.completeness.partitions IS 'Partitions (for revenue: of both inputs) that it counts.';
 COMMENT ON COLUMN reporting.completeness.complete_until IS
-  'Everything that arrived before is in the figures, but for taps that still wait; NULL while a partition has not told.';
+  'Everything that arrived before is in the figures, but for what waits, is held or in suspense; NULL while a partition has not told.';
 
 -- What reads the schema `reporting` can ask whether it still means what it meant: docs/reporting.md says what each view
 -- and column of this version is.

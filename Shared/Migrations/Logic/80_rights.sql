@@ -124,6 +124,7 @@ BEGIN
       ('billing.minute_revenue', 'INSERT'),
       ('billing.packed_revenue', 'INSERT'), ('billing.held_row', 'INSERT'),
       ('billing.app_hour', 'INSERT, UPDATE (impressions, clicks), DELETE'),
+      ('billing.unfunded_cap', 'INSERT, UPDATE (nanos)'),
       ('billing.click_count', 'INSERT, UPDATE (impressions, clicks), DELETE')) AS own (object, privileges)
     -- Budgets, allotments, the journal and balances change by these alone.
     UNION ALL SELECT 'handbill_billing', 'EXECUTE', 'FUNCTION ' || works

@@ -3,7 +3,7 @@ package import AdEvents
 package import Runtime
 internal import Synchronization
 
-/// The one billing circuit breaker of a console: told by whoever passes at the accounts, read by whoever publishes the
+/// The one billing circuit breaker of a console: told by whoever compares the accounts, read by whoever publishes the
 /// catalogue's heartbeat.
 package final class BillingBreaker: Sendable {
   package static let stopped = MetricDeclaration.gauge(

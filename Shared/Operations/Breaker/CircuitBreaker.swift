@@ -1,6 +1,6 @@
 package import AdEvents
 
-/// Decides whether paid ads may be served, from what passes at the accounts find. Pure: passes and times come in.
+/// Decides whether paid ads may be served, from what passes over the accounts find. Pure: passes and times come in.
 ///
 /// Transitions: `open(reconciliationStale)` at first; the first pass without a fault closes it at once, unless one before
 /// it saw a difference: a network that starts is behind, and nothing more. `closed` becomes `open` with a reason that

@@ -45,17 +45,12 @@ package struct HeldTraffic: Sendable {
     package var hours: ClosedRange<Timestamp>
     package var isReleased: Bool
     package var reason: String
-    /// What the network bears at most of an app's day where no budget can pay.
-    package var unfundedPerDay: Nanos
 
-    package init(
-      app: AppID, hours: ClosedRange<Timestamp>, isReleased: Bool, reason: String, unfundedPerDay: Nanos
-    ) {
+    package init(app: AppID, hours: ClosedRange<Timestamp>, isReleased: Bool, reason: String) {
       self.app = app
       self.hours = hours
       self.isReleased = isReleased
       self.reason = reason
-      self.unfundedPerDay = unfundedPerDay
     }
   }
 

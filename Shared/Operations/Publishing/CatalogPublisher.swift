@@ -53,9 +53,10 @@ package final class CatalogPublisher: Sendable {
     context.lifeCycle.startRounds("catalog") { publisher.run(rest: $0) }
   }
 
-  /// Publishes everything once, with a heartbeat that stops nothing, and waits until it is in the log; returns how many
-  /// records. A stop that a console has told goes on nevertheless: readers hold it for a while.
+  /// Publishes everything once, with a heartbeat that stops nothing, and waits until it is in the log. A stop that a
+  /// console has told goes on nevertheless: readers hold it for a while.
   ///
+  /// - Returns: how many records of the catalogue, deleted ones included.
   /// - Throws: `PostgresError`, `KafkaError`, `CryptoError`, ``CatalogBehindTopic`` or ``NotDelivered``.
   @discardableResult
   package static func publishOnce(
@@ -80,7 +81,7 @@ package final class CatalogPublisher: Sendable {
     let isDelivered = producer.close(timeoutMilliseconds: timeoutMilliseconds)
     if let failure = producer.failure { throw failure }
     guard isDelivered else { throw NotDelivered(timeoutMilliseconds: timeoutMilliseconds) }
-    return outputs.count
+    return outputs.count { if case .message(.heartbeat) = $0 { false } else { true } }
   }
 
   private static func check(_ rows: [CatalogRow], against topic: CatalogTopic) throws(CatalogBehindTopic) {
@@ -91,7 +92,10 @@ package final class CatalogPublisher: Sendable {
   /// Kafka did not take everything in time. The tables hold the change all the same, and a running console tells it.
   package struct NotDelivered: Error, Sendable, CustomStringConvertible {
     package let timeoutMilliseconds: Int32
-    package var description: String { "the catalogue was not taken within \(timeoutMilliseconds) ms" }
+    package var description: String {
+      "Kafka did not take the catalogue within \(timeoutMilliseconds) ms: see what 'handbill doctor' says of the brokers, "
+        + "then publish it again, which does no harm"
+    }
   }
 
   private func run(rest: (Int64) -> Bool) {

@@ -40,7 +40,10 @@ package struct CatalogTopic: Sendable {
   /// The topic's end was not reached in time.
   package struct NotRead: Error, Sendable, CustomStringConvertible {
     package let timeoutMilliseconds: Int32
-    package var description: String { "the catalogue's topic was not read within \(timeoutMilliseconds) ms" }
+    package var description: String {
+      "the topic \(Topic.catalog.name) was not read to its end within \(timeoutMilliseconds) ms: see what "
+        + "'handbill doctor' says of the brokers, then try again"
+    }
   }
 
   private static let pollMilliseconds: Int32 = 250

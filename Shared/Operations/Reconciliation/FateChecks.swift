@@ -8,11 +8,11 @@ enum FateChecks {
   static let ofServes = [
     fates(
       Accepted(
-        name: "impressions", kind: .impression, rows: "impression_tracking.impression", idHash: "0::bigint",
+        name: "impressions", kind: .impression, rows: "impression_tracking.impressions($1, $2)", idHash: "0::bigint",
         price: "impression_price", freeFate: "NULL::smallint")),
     fates(
       Accepted(
-        name: "clicks", kind: .click, rows: "click_tracking.click", idHash: "id_hash", price: "click_price",
+        name: "clicks", kind: .click, rows: "click_tracking.clicks($1, $2)", idHash: "id_hash", price: "click_price",
         freeFate: freeFate)),
   ]
 

@@ -13,7 +13,7 @@ enum MoneyChecks {
         "account", key: ["advertiser", "currency"],
         sealed: "SELECT substr(account, 12), currency, charged FROM sealed.account WHERE account LIKE 'advertiser:%'"),
       budgets("campaign", key: ["campaign"], sealed: "SELECT campaign, charged FROM sealed.campaign"), days, allotments,
-      ledger, revenue,
+      ledger, revenue, revenueNames,
     ])
 
   private static let seals = UnsealedBatches.seals("billing.posting", service: "billing")
@@ -178,6 +178,7 @@ enum MoneyChecks {
       """)
 
   /// Charges of the batches that billing has counted, and those whose fate the database decided: it counts them itself.
+  /// Who is paid and who pays goes by rollups (B7): of these each one is compared, of others the sum.
   private static let revenue = ReconciliationStatement(
     rule: "M6", name: "revenue per minute is what the charges say, and rolled up as much",
     sql: """
@@ -193,19 +194,30 @@ enum MoneyChecks {
           sum(developer) AS developer, sum(network) AS network
         FROM parts GROUP BY 1, 2, 3, 4, 5, 6
         HAVING sum(events) <> 0 OR sum(gross) <> 0 OR sum(developer) <> 0 OR sum(network) <> 0
+      ), named AS MATERIALIZED (
+        SELECT partition, campaign, app, kind, fate, currency, developer, advertiser, sum(events) AS events,
+          sum(gross) AS gross, sum(developer_amount) AS developer_amount, sum(network_amount) AS network_amount
+        FROM billing.all_revenue WHERE minute >= $4 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
       ), counted AS (
         SELECT partition, campaign, app, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
           sum(developer_amount) AS developer, sum(network_amount) AS network
-        FROM billing.all_revenue WHERE minute >= $4 GROUP BY 1, 2, 3, 4, 5, 6
+        FROM named GROUP BY 1, 2, 3, 4, 5, 6
       ), compared AS (
         SELECT concat_ws(' ', campaign, app, 'kind', kind, 'fate', fate, currency, 'partition', partition) AS key,
           c.events, m.events AS counted_events,
           (c.events, c.gross, c.developer, c.network) IS DISTINCT FROM (m.events, m.gross, m.developer, m.network) AS differs
         FROM charged c FULL JOIN counted m USING (partition, campaign, app, kind, fate, currency)
-      ), rolled_up AS (
-        SELECT value AS campaign, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
+      ), by_name AS (
+        SELECT dimension, value, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
           sum(developer_amount) AS developer, sum(network_amount) AS network
-        FROM billing.revenue_by_dimension WHERE dimension = 'campaign' AND hour >= $4 GROUP BY 1, 2, 3, 4
+        FROM named CROSS JOIN LATERAL (VALUES ('campaign', campaign), ('developer', developer),
+          ('advertiser', ARRAY[advertiser, campaign]::text)) AS d (dimension, value)
+        GROUP BY 1, 2, 3, 4, 5
+      ), rolled_up AS (
+        SELECT dimension, value, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
+          sum(developer_amount) AS developer, sum(network_amount) AS network
+        FROM billing.revenue_by_dimension
+        WHERE dimension IN ('campaign', 'developer', 'advertiser') AND hour >= $4 GROUP BY 1, 2, 3, 4, 5
       ), dimensions AS (
         SELECT dimension, sum(events) AS events, sum(gross) AS gross, sum(developer_amount) AS developer,
           sum(network_amount) AS network
@@ -213,12 +225,9 @@ enum MoneyChecks {
       ), faults AS (
         SELECT format('%s: %s charges, %s counted', key, events, counted_events) AS example FROM compared WHERE differs
         UNION ALL
-        SELECT format('%s kind %s fate %s %s: %s counted, %s rolled up', campaign, kind, fate, currency, c.events, r.events)
-        FROM (
-          SELECT campaign, kind, fate, currency, sum(events) AS events, sum(gross) AS gross, sum(developer) AS developer,
-            sum(network) AS network
-          FROM counted GROUP BY 1, 2, 3, 4
-        ) AS c FULL JOIN rolled_up r USING (campaign, kind, fate, currency)
+        SELECT format('%s %s kind %s fate %s %s: %s counted, %s rolled up', dimension, value, kind, fate, currency,
+          c.events, r.events)
+        FROM by_name c FULL JOIN rolled_up r USING (dimension, value, kind, fate, currency)
         WHERE (c.events, c.gross, c.developer, c.network) IS DISTINCT FROM (r.events, r.gross, r.developer, r.network)
         UNION ALL
         SELECT format('by %s: %s charges rolled up, by campaign %s', d.dimension, d.events, r.events)
@@ -226,6 +235,25 @@ enum MoneyChecks {
         WHERE (d.events, d.gross, d.developer, d.network) <> (r.events, r.gross, r.developer, r.network)
       )
       SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
+        ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+      """)
+
+  /// Counts lie beside charges, not under them: whom they name is in the terms of the serves that can be in them.
+  private static let revenueNames = ReconciliationStatement(
+    rule: "M6", name: "revenue per minute names developers and advertisers as the terms do",
+    sql: """
+      WITH named AS (
+        SELECT DISTINCT app, developer, campaign, advertiser FROM billing.all_revenue WHERE minute >= $4
+      ), agreed AS (
+        SELECT DISTINCT app, developer, campaign, advertiser FROM billing.terms
+        -- Events lie a day or two behind their serves.
+        WHERE last_day >= ($4 - interval '7 days')::date
+      ), faults AS (
+        SELECT format('app %s of developer %s, campaign %s of advertiser %s', app, developer, campaign, advertiser) AS example
+        FROM named EXCEPT SELECT format('app %s of developer %s, campaign %s of advertiser %s', app, developer, campaign,
+          advertiser) FROM agreed
+      )
+      SELECT (SELECT count(*) FROM named), (SELECT count(*) FROM faults),
         ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)
 }

@@ -22,7 +22,7 @@ package final class OnlineReconciliation: Sendable {
   package static let metrics = [completeUntil, passSeconds, rows, lag, clockError]
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
-    "HANDBILL_RECONCILIATION_LOOK_INTERVAL", in: 100...60_000, default: 1_000,
+    "HANDBILL_RECONCILIATION_PASS_INTERVAL", in: 100...60_000, default: 1_000,
     help: "Between the end of a pass over the accounts and the begin of the next; longer where a pass takes long.")
   private static let restFactor: Int64 = 4
 

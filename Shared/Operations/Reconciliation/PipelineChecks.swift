@@ -94,7 +94,10 @@ enum PipelineChecks {
             SELECT * FROM \(schema).rejected r WHERE r.partition = seals.partition AND r.topic = i.topic
               AND r.batch_number > seals.sealed OFFSET 0
           ) AS r
-          LEFT JOIN \(schema).batch b ON b.partition = r.partition AND b.batch_number = r.batch_number
+          LEFT JOIN LATERAL (
+            SELECT outcomes, input_topics, first_offsets, next_offsets FROM \(schema).batch
+            WHERE partition = r.partition AND batch_number = r.batch_number OFFSET 0
+          ) AS b ON true
         ), located AS (
           SELECT k.*, byte, byte < octet_length(outcomes) AS is_there FROM kept k LEFT JOIN LATERAL (
             SELECT own.before + k.record_offset - own.first_offset AS byte FROM (

@@ -41,13 +41,21 @@ struct ReadVitals: Sendable {
   /// How far the clocks of the services lie ahead of the database's, by the last batch of each partition, in milliseconds;
   /// 0 where none does. A clock that is behind cannot be told from a partition without traffic.
   static func aheadMilliseconds(in connection: PostgresConnection) throws(PostgresError) -> Int64 {
-    let last = PipelineChecks.services.map {
-      "SELECT b.committed_at FROM \($0).partition p JOIN \($0).batch b USING (partition, batch_number)"
+    try connection.query(aheadSQL).first?.decode(0) ?? 0
+  }
+
+  /// Each batch is looked up by its key, whatever joins are chosen for comparisons.
+  static let aheadSQL: String = {
+    let last = PipelineChecks.services.map { schema in
+      """
+      SELECT b.committed_at FROM \(schema).partition p CROSS JOIN LATERAL (
+        SELECT committed_at FROM \(schema).batch WHERE partition = p.partition AND batch_number = p.batch_number OFFSET 0
+      ) AS b
+      """
     }
-    let sql = """
+    return """
       SELECT greatest(0, coalesce(max(extract(epoch FROM committed_at - clock_timestamp()) * 1000), 0))::bigint
       FROM (\(last.joined(separator: " UNION ALL "))) AS last
       """
-    return try connection.query(sql).first?.decode(0) ?? 0
-  }
+  }()
 }

@@ -17,7 +17,7 @@ struct ReconciliationStatement: Sendable {
   }
 
   /// For the transaction that compares. Tables that have just grown have no statistics yet: the planner takes a range of
-  /// them for a few rows and would pass at every pair (seen: over 30 s for 9,300 rows), or sort them all by the few
+  /// them for a few rows and would look at every pair (seen: over 30 s for 9,300 rows), or sort them all by the few
   /// partitions. And compiling takes longer than running. With workers one comparison would take several processors
   /// from those who serve.
   static func choosePlans(_ connection: PostgresConnection) throws(PostgresError) {

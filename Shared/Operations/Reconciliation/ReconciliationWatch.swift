@@ -4,7 +4,7 @@ package import Runtime
 internal import Synchronization
 
 /// Compares everything again and again while the console runs, and exports what it finds. Between two such comparisons
-/// ``OnlineReconciliation`` passes at what is new.
+/// ``OnlineReconciliation`` compares what is new.
 package final class ReconciliationWatch: Sendable {
   package static let differences = MetricDeclaration.gauge(
     "handbill_reconciliation_difference",

@@ -43,9 +43,9 @@ package struct ServeRange: Hashable, Sendable {
 package struct ReconciliationSweep: Hashable, Sendable {
   /// Ranges that differ are kept up to this number; further ones are found again by the next sweep.
   package static let suspectsMaximum = 16
-  /// After a pass at more rows the pieces get shorter.
+  /// After a pass over more rows the pieces get shorter.
   package static let manyRows: Int64 = 100_000
-  /// After a pass at fewer rows they get longer.
+  /// After a pass over fewer rows they get longer.
   package static let fewRows: Int64 = 20_000
 
   private static let youngestMilliseconds: ClosedRange<Int64> = 1_000...60_000

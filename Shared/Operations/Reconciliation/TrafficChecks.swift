@@ -5,13 +5,13 @@ enum TrafficChecks {
   /// Of a range of serves: $1 and $2 as ``ServeRange`` says.
   static let ofServes = FateChecks.ofServes + [decisions]
 
-  /// Further ones of a range of serves, which passes at what is new leave out.
+  /// Further ones of a range of serves, which passes over what is new leave out.
   static let ofServesApart = [lives, testTraffic, finals, deliveries]
 
   /// Further ones of serves that are to be sealed.
   static let ofSealing = [
-    consumption("impressions", rows: "impression_tracking.impression"),
-    consumption("clicks", rows: "click_tracking.click"),
+    consumption("impressions", rows: "impression_tracking.impressions($1, $2)"),
+    consumption("clicks", rows: "click_tracking.clicks($1, $2)"),
   ]
 
   /// Sums of everything there is.
@@ -58,16 +58,16 @@ enum TrafficChecks {
 
   /// Impressions of the batches that impression tracking has counted.
   private static let countedImpressions = """
-    (SELECT i.partition, i.app, i.is_test FROM impression_tracking.impression i
+    (SELECT i.partition, i.app, i.is_test FROM impression_tracking.impressions($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') i
       JOIN impression_tracking.counted c USING (partition)
-      WHERE i.serve_id >= $1 AND i.batch_number <= c.batch_number) AS counted_impressions
+      WHERE i.batch_number <= c.batch_number) AS counted_impressions
     """
 
   /// Clicks of the batches that click tracking has counted.
   private static let countedClicks = """
-    (SELECT k.partition, k.app, k.is_test FROM click_tracking.click k
+    (SELECT k.partition, k.app, k.is_test FROM click_tracking.clicks($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') k
       JOIN click_tracking.counted c USING (partition)
-      WHERE k.serve_id >= $1 AND k.batch_number <= c.batch_number) AS counted_clicks
+      WHERE k.batch_number <= c.batch_number) AS counted_clicks
     """
 
   /// Billing has taken all of a range's accepted rows.
@@ -105,9 +105,9 @@ enum TrafficChecks {
       rule: "I7b", name: "impressions and clicks: each accepted serve has one decision, with the same terms",
       sql: """
         WITH accepted AS (
-          SELECT \(columns) FROM impression_tracking.impression WHERE serve_id >= $1 AND serve_id < $2
+          SELECT \(columns) FROM impression_tracking.impressions($1, $2) WHERE serve_id >= $1 AND serve_id < $2
           UNION ALL
-          SELECT \(columns) FROM click_tracking.click WHERE serve_id >= $1 AND serve_id < $2
+          SELECT \(columns) FROM click_tracking.clicks($1, $2) WHERE serve_id >= $1 AND serve_id < $2
         ), compared AS (
           SELECT a.partition, a.serve_id, d.serve_id IS NULL AS is_unknown,
             d.reason NOT IN (\(DecisionReason.fills.numbers)) AS is_unfilled, (\(accepted)) IS DISTINCT FROM (\(decided))
@@ -146,7 +146,7 @@ enum TrafficChecks {
         WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test AND d.expires_at <= m.mark
       ), counts AS MATERIALIZED (
         SELECT (SELECT count(*) FROM served) AS served, (
-          SELECT count(*) FROM impression_tracking.impression i
+          SELECT count(*) FROM impression_tracking.impressions($1, $2) i
           JOIN marks m ON m.partition = i.partition AND i.serve_id >= m.first_id AND i.serve_id < m.next_id
           WHERE i.serve_id >= $1 AND i.serve_id < $2 AND NOT i.is_test AND i.expires_at <= m.mark
             -- Decisions are looked through once, if anything of a range in which serves were lost is there at all.
@@ -154,7 +154,7 @@ enum TrafficChecks {
               AND (i.serve_id, i.partition) NOT IN (SELECT o.serve_id, o.partition FROM ad_selection.outcomes($1, $2) o))
         ) AS seen, (
           SELECT count(*) FROM served s WHERE NOT EXISTS (
-            SELECT FROM impression_tracking.impression i
+            SELECT FROM impression_tracking.impressions($1, $2) i
             WHERE i.serve_id = s.serve_id AND i.partition = s.partition AND i.serve_id >= $1 AND i.serve_id < $2)
         ) AS expired
       )
@@ -168,15 +168,15 @@ enum TrafficChecks {
     sql: """
       WITH faults AS (
         SELECT format('%s: seen at %s, its life ended at %s', serve_id, event_time, expires_at) AS example
-        FROM impression_tracking.impression WHERE serve_id >= $1 AND serve_id < $2 AND event_time > expires_at
+        FROM impression_tracking.impressions($1, $2) WHERE serve_id >= $1 AND serve_id < $2 AND event_time > expires_at
         UNION ALL
-        SELECT format('%s: a billable click without an impression', c.serve_id) FROM click_tracking.click c
+        SELECT format('%s: a billable click without an impression', c.serve_id) FROM click_tracking.clicks($1, $2) c
         WHERE c.serve_id >= $1 AND c.serve_id < $2 AND c.verdict = \(ClickVerdict.billable.number) AND NOT EXISTS (
-          SELECT FROM impression_tracking.impression i
+          SELECT FROM impression_tracking.impressions($1, $2) i
           WHERE i.serve_id = c.serve_id AND i.partition = c.partition AND i.serve_id >= $1 AND i.serve_id < $2)
       )
-      SELECT (SELECT count(*) FROM impression_tracking.impression WHERE serve_id >= $1 AND serve_id < $2) + (
-          SELECT count(*) FROM click_tracking.click
+      SELECT (SELECT count(*) FROM impression_tracking.impressions($1, $2) WHERE serve_id >= $1 AND serve_id < $2) + (
+          SELECT count(*) FROM click_tracking.clicks($1, $2)
           WHERE serve_id >= $1 AND serve_id < $2 AND verdict = \(ClickVerdict.billable.number)),
         (SELECT count(*) FROM faults), ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)

@@ -29,7 +29,8 @@ package struct KeptRecord: Hashable, Sendable {
 
   package var reason: RejectionReason? { RejectionReason(rawValue: reasonNumber) }
 
-  /// Whether key, value and headers are all there.
+  /// Whether nothing was cut or left out for its length: headers are there, and as many bytes of the value as it had.
+  /// What names its client may have become illegible in them: ``isHashRight`` tells.
   package var isWhole: Bool { headers != nil && keptBytes == max(valueLength, 0) }
 
   /// Whether the bytes that were read are those that were rejected.

@@ -1,7 +1,7 @@
 package import AdCore
 internal import AdEvents
 internal import Crypto
-internal import Pipeline
+package import Pipeline
 package import Postgres
 
 /// What would become of a rejected record if it were sent again now.
@@ -32,20 +32,14 @@ package struct ReplayOutlook: Hashable, Sendable {
 /// Says of rejected records whether they can be sent again and how they would be decided now: by the decoders, the keys
 /// and the windows that the services use, and by what is stored already. The verdict of a click is left to the service.
 package struct ReplayJudge {
-  private let opener: ServeTokenOpener?
-  private let hasher: ClientHasher?
+  private let tokens: EventTokens?
   /// By service, as it notes them.
   private let windows: [String: Windows]
   private let connection: PostgresConnection
 
-  /// - Parameters:
-  ///   - opener: of the network's keys; nil where they are not known.
-  ///   - hasher: of the same.
-  package init(
-    opener: ServeTokenOpener?, hasher: ClientHasher?, connection: PostgresConnection
-  ) throws(PostgresError) {
-    self.opener = opener
-    self.hasher = hasher
+  /// - Parameter tokens: opens what is under the network's keys; nil where they are not known.
+  package init(tokens: EventTokens?, connection: PostgresConnection) throws(PostgresError) {
+    self.tokens = tokens
     self.connection = connection
     var windows: [String: Windows] = [:]
     for service in RejectedRecords.services {
@@ -65,23 +59,20 @@ package struct ReplayJudge {
     }
     let windows = windows[record.reference.service] ?? Windows()
     guard let token = event.token else { return try judgeFailure(event, of: record, windows, now: now) }
-    guard let opener else {
+    guard let tokens else {
       // What was forged stays forged, whoever asks.
       if record.reason == .tokenForged { return rejected(.tokenForged, "the serve token was not ours or was altered") }
       return ReplayOutlook(kind: .unchecked, detail: "it decodes; without HANDBILL_TOKEN_KEYS its token is not checked")
     }
-    switch opener.open(token, now: now) {
-    case .forged: return rejected(.tokenForged, "the serve token is not ours or was altered")
-    case .unknownKey: return rejected(.tokenKeyUnknown, "the serve token's key is unknown or past its time")
-    case .valid(let terms):
-      guard let key = record.key else {
-        return ReplayOutlook(
-          kind: .impossible, detail: "it had no key, or its key is not kept any more: it counts under that key alone")
-      }
-      let isItsClient = key.withUnsafeBytes { hasher?.isClient(of: terms, id: $0) ?? true }
-      guard isItsClient else {
-        return rejected(.notItsClient, "the record's key is not the client that the ad was served to")
-      }
+    let opened = token.withUnsafeBytes { token in
+      (record.key ?? []).withUnsafeBytes { tokens.terms(token, of: $0, now: now) }
+    }
+    switch opened {
+    case .failure(let rejection) where rejection.reason == .notItsClient && record.key == nil:
+      return ReplayOutlook(
+        kind: .impossible, detail: "it had no key, or its key is not kept any more: it counts under that key alone")
+    case .failure(let rejection): return rejected(rejection.reason, rejection.detail)
+    case .success(let terms):
       var outlook = try judge(event, terms, windows, now: now)
       outlook.terms = terms
       return outlook

@@ -70,8 +70,10 @@ enum SealReadiness {
     """
     SELECT '\(service)' AS service WHERE EXISTS (
       SELECT FROM \(service).partition p LEFT JOIN \(service).counted c USING (partition)
-      JOIN \(service).batch b ON b.partition = p.partition AND b.batch_number > coalesce(c.batch_number, -1)
-      WHERE b.first_serve_id IS NOT NULL AND (b.first_serve_id < $1 OR b.first_arrival < $2))
+      CROSS JOIN LATERAL (
+        SELECT FROM \(service).batch WHERE partition = p.partition AND batch_number > coalesce(c.batch_number, -1)
+          AND first_serve_id IS NOT NULL AND (first_serve_id < $1 OR first_arrival < $2) LIMIT 1
+      ) AS uncounted)
     """
   }
 }

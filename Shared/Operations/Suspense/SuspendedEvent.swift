@@ -23,7 +23,7 @@ package struct SuspendedEvent: Hashable, Sendable {
 
   package var json: JSONValue {
     [
-      "serveID": .text(serveID.description), "kind": .text(kind.name), "eventTime": .text(eventTime.utcText),
+      "serveId": .text(serveID.description), "kind": .text(kind.name), "eventTime": .text(eventTime.utcText),
       "app": .text(app), "campaign": .text(campaign), "currency": .text(currency),
       "price": .text(MoneyText.format(Int128(price.value))), "reason": .text(reason),
       "voidedAt": .optional(voided?.at.utcText), "voidReason": .optional(voided?.reason),

@@ -7,14 +7,13 @@ extension PartitionPipeline {
   func beginCounting() {
     let quota = countQuota ?? memory.countKeys.quota()
     countQuota = quota
-    counts = Counts(
-      epoch: epoch, after: batchNumber, now: clock.now, keysMaximum: min(countKeysMaximum, quota.part))
+    counts = Counts(epoch: epoch, after: batchNumber, now: clock.now, keysMaximum: quota.part)
     store.flush(CountFlush(partition: partition, epoch: epoch, upTo: batchNumber, content: .stored))
   }
 
   /// Collects a batch that was committed.
   func count(_ batch: CommitBatch<Service>) {
-    if let countQuota { counts.keysMaximum = min(countKeysMaximum, countQuota.part) }
+    if let countQuota { counts.keysMaximum = countQuota.part }
     counts.collect(batch.number) { Service.count(batch.effects, into: &$0) }
     flushCounts()
   }

@@ -193,23 +193,24 @@ package struct Checkpoint: Hashable, Sendable {
   package var lostSequences: [LostSequences]
 }
 
-/// A rejected record, as the table of rejected events keeps it.
+/// A rejected record, as the table of rejected events keeps it: what `RedactedRecord` leaves of it (A8).
 package struct RejectedRecord: Hashable, Sendable {
   package var input: Int
   package var offset: Int64
   package var arrival: Timestamp
   package var reason: UInt8
   package var detail: String
-  /// The original value, capped; nil where it was null or beyond the limit per minute.
+  /// What may be kept of the value, capped; nil where there is nothing of it, or beyond the limit per minute.
   package var value: [UInt8]?
   /// The original length in bytes; -1 for a null value.
   package var valueLength: Int64
   /// SHA-256 of the original value.
   package var valueHash: [UInt8]
-  /// The original key; nil where there was none, or where ``headers`` is nil.
+  /// The original key; nil where there was none or it may not be kept, and where ``headers`` is nil.
   package var key: [UInt8]?
-  /// The original headers, in their order; nil where key, value and headers together were beyond a limit. Where they
-  /// are kept, the whole record is, and can be sent again as it came.
+  /// Those of the original headers that may be kept, in their order; nil where key, value and headers together were
+  /// beyond a limit. Where they are kept, nothing was cut for its length: whether the record can be sent again as it
+  /// came, length and hash of the value tell.
   package var headers: [RecordHeader]?
 
   package init(

@@ -192,7 +192,7 @@ extension PartitionPipeline {
 
   func gapRequests(_ gates: inout [SequenceGate], now: Timestamp) -> [GapRequest] {
     gates.indices.compactMap { input in
-      gates[input].notice(now: now).map { GapRequest(input: input, sequence: $0) }
+      gates[input].gapRequest(now: now).map { GapRequest(input: input, sequence: $0) }
     }
   }
 

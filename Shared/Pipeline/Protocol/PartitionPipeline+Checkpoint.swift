@@ -10,7 +10,7 @@ extension PartitionPipeline {
     for _ in 0..<timerBatchesMaximum { guard try runTimer(into: &summary) else { break } }
     flushCounts()
     let answered = try store.gapRequests(partition)
-    for notice in answered { cursors[notice.output].rewind(to: notice.sequence) }
+    for request in answered { cursors[request.output].rewind(to: request.sequence) }
     try checkpoint(answered: answered)
     try continueBacklog()
     publishWatermarks()

@@ -1,7 +1,7 @@
 extension PartitionPipeline {
   /// Whether so much waits to be delivered that nothing more may be read.
   package var isOutboxFull: Bool {
-    outbox.map { $0.count >= outboxEntriesMaximum || $0.hasMore } ?? false
+    outbox.map { $0.count >= memory.outboxEntriesMaximum || $0.hasMore } ?? false
   }
 
   /// Whether committed messages still wait to be sent, and can be.

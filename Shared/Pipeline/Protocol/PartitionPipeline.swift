@@ -43,12 +43,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   /// Sequences found lost and not yet recorded as such.
   var lostSequences: [LostSequences] = []
   var counts = Counts(epoch: 0, after: 0, now: Timestamp(milliseconds: 0), keysMaximum: PipelineMemory.countKeysMaximum)
-  /// With so many undelivered entries of the outbox it is full.
-  package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
-  /// With so many keys counts are flushed at once; while they cannot be, nothing more is read. Fewer, where that is more
-  /// than this partition's part of what the process may keep.
-  package var countKeysMaximum = PipelineMemory.countKeysMaximum
-  /// What the partitions of the process share.
+  /// What the partitions of the process may keep.
   package var memory = PipelineMemory()
   var countQuota: SharedBound.Quota?
   /// Told of what a person should know.
@@ -232,8 +227,6 @@ package enum PipelineLimits {
   /// Key, value and headers of a record that is sent on, in bytes: far below what a producer takes, which more headers
   /// than an event needs could exceed.
   package static let forwardedBytesMaximum = 64 << 10
-  /// Undelivered outbox entries of a partition; with so many nothing more is read before some are.
-  package static let outboxEntriesMaximum = 20_000
   /// Things that a timer does in one batch once the database refused one of them.
   static let timerItemsAfterRefusal = 1_024
   /// How long a timer rests after it passed one over.

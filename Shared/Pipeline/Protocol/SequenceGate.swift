@@ -13,16 +13,16 @@ internal import AdEvents
 package struct SequenceGate: Hashable, Sendable {
   /// A gap that stays is told again after this time, then after twice that, and so on up to the longest: each time
   /// everything behind it is published again, and that may take a while to come.
-  package static let noticeIntervalMilliseconds: Int64 = 5_000
-  package static let noticeIntervalMillisecondsMaximum: Int64 = 640_000
+  package static let requestIntervalMilliseconds: Int64 = 5_000
+  package static let requestIntervalMillisecondsMaximum: Int64 = 640_000
 
   package private(set) var consumedSequence: Int64
   package private(set) var consumedWatermark: Timestamp
   /// Shown by a record or a watermark, and not closed since.
   private var isHoleOpen = false
-  private var noticedSequence: Int64 = 0
-  private var nextNotice = Timestamp(milliseconds: .min)
-  private var noticeInterval = Self.noticeIntervalMilliseconds
+  private var requestedSequence: Int64 = 0
+  private var nextRequest = Timestamp(milliseconds: .min)
+  private var requestInterval = Self.requestIntervalMilliseconds
   /// Lost with their commits; rising, few.
   private let lost: [Range<Int64>]
 
@@ -84,18 +84,18 @@ package struct SequenceGate: Hashable, Sendable {
   }
 
   /// The sequence to ask for now, if there is one: at once for a new gap, and again while it stays.
-  package mutating func notice(now: Timestamp) -> Int64? {
+  package mutating func gapRequest(now: Timestamp) -> Int64? {
     guard isHoleOpen, consumedSequence < .max else { return nil }
     let missing = consumedSequence + 1
-    if missing != noticedSequence {
-      noticeInterval = Self.noticeIntervalMilliseconds
-    } else if now < nextNotice {
+    if missing != requestedSequence {
+      requestInterval = Self.requestIntervalMilliseconds
+    } else if now < nextRequest {
       return nil
     } else {
-      noticeInterval = min(2 * noticeInterval, Self.noticeIntervalMillisecondsMaximum)
+      requestInterval = min(2 * requestInterval, Self.requestIntervalMillisecondsMaximum)
     }
-    noticedSequence = missing
-    nextNotice = now.advanced(byMilliseconds: noticeInterval)
+    requestedSequence = missing
+    nextRequest = now.advanced(byMilliseconds: requestInterval)
     return missing
   }
 }

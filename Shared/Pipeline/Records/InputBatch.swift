@@ -101,8 +101,8 @@ public struct RawRange: Hashable, Sendable {
   package var byteCount: Int { max(keyCount, 0) + max(valueCount, 0) + headersCount }
 }
 
-/// The original bytes of a batch's records, one after the other in one buffer: a rejected record is kept as it came and
-/// a forwarded one is sent on as it came, but for a key that is no text.
+/// The original bytes of a batch's records, one after the other in one buffer: a rejected record is kept as
+/// `RedactedRecord` leaves it (A8), and a forwarded one is sent on as it came, but for a key that is no text.
 public struct RawBytes: Sendable {
   /// Filled up to `count`; what lies behind is room.
   private var bytes: [UInt8]
@@ -187,8 +187,6 @@ public struct InputBatch<Event: Sendable>: Sendable {
   public var raw: RawBytes
   /// Per input: the offset after the last one read, holes included, where it moved; nil where nothing was read.
   public var nextOffsets: [Int64?]
-  /// Per input: whether the log's end was reached behind the last record.
-  public var isAtEnd: [Bool]
   /// What genuine records told of their writers' databases: of each input and timeline the most.
   private(set) var marks: [InputMark] = []
   /// Of the record that is appended now.
@@ -199,7 +197,6 @@ public struct InputBatch<Event: Sendable>: Sendable {
     heads = []
     raw = RawBytes()
     nextOffsets = Array(repeating: nil, count: inputCount)
-    isAtEnd = Array(repeating: false, count: inputCount)
   }
 
   /// What a rejected event's detail takes outside of the record, about.
@@ -275,7 +272,6 @@ public struct InputBatch<Event: Sendable>: Sendable {
   @usableFromInline
   mutating func append(_ head: RecordHead) {
     nextOffsets[head.input] = head.identity.offset + 1
-    isAtEnd[head.input] = false
     heads.append(head)
     heads[heads.count - 1].mark = recordMark
   }

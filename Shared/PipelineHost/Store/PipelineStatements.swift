@@ -85,7 +85,7 @@ struct PipelineStatements: Sendable {
     """
   }
 
-  /// The one statement of a checkpoint besides notices, fenced like a batch.
+  /// The one statement of a checkpoint besides those of gap requests, deliveries and losses, fenced like a batch.
   var saveCheckpoint: String {
     """
     WITH owned AS (

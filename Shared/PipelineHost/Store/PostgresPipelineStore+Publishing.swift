@@ -34,17 +34,17 @@ extension PostgresPipelineStore {
         statements.send(prepared: sql.gapRequests(of: consumer), [consumer, partition, outputTopics])
       }
       let results = try connection.run(statements)
-      var notices: [ReceivedGapRequest] = []
+      var requests: [ReceivedGapRequest] = []
       for (index, consumer) in tables.consumers.enumerated() {
         for row in try results.rows(at: index) {
           let topic: String = try row.decode(0)
           guard let output = outputTopics.firstIndex(of: topic) else { continue }
-          notices.append(
+          requests.append(
             ReceivedGapRequest(
               consumer: consumer, number: try row.decode(1), output: output, sequence: try row.decode(2)))
         }
       }
-      return notices
+      return requests
     }
   }
 }

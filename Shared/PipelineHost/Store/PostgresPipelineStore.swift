@@ -22,7 +22,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   private var acquiredOn: [Int32: Int] = [:]
 
   /// - Parameters:
-  ///   - insertedRowsMaximum: a batch with more rows than this sends them by COPY.
+  ///   - insertedRowsMaximum: a transaction with more rows than this sends them by COPY.
   ///   - takeCounts: has counts written, and tells the partition.
   package init(
     tables: Tables, service: Service, configuration: PostgresConfiguration,
@@ -227,12 +227,13 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
           range.detail,
         ])
     }
-    addNotices(
+    addGapRequests(
       partition: batch.partition, gapRequests: batch.gapRequests, delivered: batch.deliveredOutbox, answered: [],
       lost: batch.lostSequences, with: &statements)
   }
 
-  private func addNotices(
+  /// Gap requests and answers to others', what was delivered, and what is lost.
+  private func addGapRequests(
     partition: Int32, gapRequests: [GapRequest], delivered: [Int64], answered: [ReceivedGapRequest],
     lost: [LostSequences], with statements: inout StatementBatch
   ) {
@@ -241,9 +242,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       _ = statements.send(
         sql: sql.addGapRequest, [Service.schema, partition, inputTopics[request.input], request.sequence])
     }
-    for notice in answered {
+    for request in answered {
       _ = statements.send(
-        sql: sql.answerGapRequest, [notice.consumer, partition, outputTopics[notice.output], notice.number])
+        sql: sql.answerGapRequest, [request.consumer, partition, outputTopics[request.output], request.number])
     }
     for range in lost {
       _ = statements.send(
@@ -265,7 +266,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
             checkpoint.partition, checkpoint.epoch, checkpoint.batchNumber, checkpoint.watermark,
             checkpoint.consumedWatermarks, checkpoint.confirmed,
           ])
-        addNotices(
+        addGapRequests(
           partition: checkpoint.partition, gapRequests: checkpoint.gapRequests, delivered: checkpoint.deliveredOutbox,
           answered: checkpoint.answeredGapRequests, lost: checkpoint.lostSequences, with: &statements)
         statements.commit()

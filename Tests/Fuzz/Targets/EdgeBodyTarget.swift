@@ -33,13 +33,14 @@ enum EdgeBodyTarget {
     let body = Array(input.dropping(1))
     switch (input.first ?? 0) & 3 {
     case 0, 1:
-      let read = EventBatch.read(body, isJSON: input.first.map { $0 & 3 == 1 } ?? false) { _ in "/client" }
+      let read = EventBatch.read(body, isJSON: input.first.map { $0 & 3 == 1 } ?? false)
       guard case .success(let batch) = read else { return nil }
       if !(1...FieldLimits.appKeyBytesMaximum).contains(batch.appKey.utf8.count) { return "the app key has no limit" }
-      return self.fault(in: batch.events)
+      let events = batch.read(source: "/client")
+      return events.count == batch.eventCount ? self.fault(in: events) : "it has other events than it says"
     case 2:
-      guard case .success(let events) = CloudEventList.read(body) else { return nil }
-      return self.fault(in: events)
+      guard case .success(let list) = CloudEventList.read(body) else { return nil }
+      return self.fault(in: list.events())
     default:
       guard let unpacked = try? Gzip.expand(body, maximum: unpackedBytesMaximum) else { return nil }
       return unpacked.count <= unpackedBytesMaximum ? nil : "it unpacked to \(unpacked.count) bytes"

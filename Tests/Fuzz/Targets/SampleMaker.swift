@@ -70,7 +70,8 @@ package struct SampleMaker {
     let ad = ServedAd(
       ad: slug(), token: bytes(1...300), images: images, action: AdAction(kind: any(), destination: text()),
       lifetimeMilliseconds: number(0...900_000), isTest: flip(), serveID: uuid(),
-      revenue: flip() ? ServedAd.Revenue(amount: nanos(), currency: currency()) : nil, pacing: flip() ? pacing() : nil)
+      revenue: flip() ? ServedAd.Revenue(amount: nanos(), currency: currency()) : nil, pacing: flip() ? pacing() : nil,
+      countsBySession: flip())
     return AdResponse(requestID: uuid(), outcome: flip() ? .ad(ad) : .error(any(), detail: text(0...9)))
   }
 

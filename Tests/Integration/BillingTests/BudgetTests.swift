@@ -74,7 +74,7 @@ struct BudgetTests {
     try holder.executeScript("BEGIN; SELECT FROM treasury.account FOR UPDATE")
     let said = try network.numbers(
       """
-      SELECT treasury.fund_campaign('summer', \(party), 1000, NULL, 1)::int, treasury.fund_account(\(party), 1000, 1)::int,
+      SELECT treasury.fund_campaign('summer', \(party), 1000, NULL, 1, 0)::int, treasury.fund_account(\(party), 1000, 1)::int,
         (pg_current_xact_id_if_assigned() IS NOT NULL)::int
       """)
     #expect(said == [0, 0, 0])

@@ -1,8 +1,10 @@
 import AdCore
 import AdEvents
 import BillingCore
+import LocalProcesses
 import Pipeline
 import Postgres
+import TestValues
 import Testing
 
 @testable import Billing
@@ -25,11 +27,9 @@ struct HeldTests {
       (SELECT count(*) FROM billing.waiting), (SELECT count(*) FROM billing.held) FROM billing.charge
     """
 
-  private func resolve(_ network: TestNetwork, isReleased: Bool, most: Int = 5_000, unfundedCap: Int64 = 1_000_000_000)
-    throws -> Int128
-  {
+  private func resolve(_ network: TestNetwork, isReleased: Bool, most: Int = 5_000) throws -> Int128 {
     let numbers = try network.numbers(
-      "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, \(isReleased), 'a test', \(most), \(unfundedCap))")
+      "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, \(isReleased), 'a test', \(most))")
     return try #require(numbers.first)
   }
 
@@ -132,15 +132,43 @@ struct HeldTests {
     #expect(try network.numbers("SELECT charged FROM treasury.campaign") == [70])
   }
 
-  @Test("B4: what is released is borne by the network no further than its cap for an app's day")
+  @Test("of two persons who decide about the same at once, the second finds nothing left")
+  func atOnce() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    try partition.process((0..<5).map { _ in try partition.impression(0, price: 10) })
+    let (first, eyes) = (try network.connect(), try network.connect())
+    defer {
+      first.close()
+      eyes.close()
+    }
+    let release = "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, true, 'a test', 5000)"
+    try first.begin()
+    _ = try first.query(release)
+    async let second = onOwnThread { try network.numbers(release) }
+    let waits =
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    #expect(try Waiting.until { try eyes.query(waits).first?.decode(0, Int64.self) ?? 0 > 0 })
+    try first.commit()
+    #expect(try await second == [0])
+    #expect(try network.numbers(fates) == [5, 0, 0, 0, 0, 0])
+    #expect(try network.numbers("SELECT count(*), sum(events) FROM billing.held_decision") == [1, 3])
+  }
+
+  @Test("B4: what is released is borne by the network no further than the cap that billing has for an app's day")
   func releasedBeyondCap() async throws {
     let network = try await TestNetwork()
     try network.fund(0)
     let partition = try BillingPartition(network, settings: Self.settings)
     try partition.process((0..<6).map { _ in try partition.click(0, price: 20) })
     #expect(try network.numbers(fates) == [0, 1, 0, 0, 0, 5])
-    // All of it is this partition's, since billing has no other: two clicks, of each of which the developer gets 12.
-    #expect(try resolve(network, isReleased: true, unfundedCap: 24) == 5)
+    // Billing is started with another cap. All of it is this partition's, since billing has no other: two clicks, of each of
+    // which the developer gets 12.
+    var settings = Self.settings
+    settings.caps.unfundedPerDay = Nanos(24)
+    _ = try BillingPartition(network, settings: settings)
+    #expect(try resolve(network, isReleased: true) == 5)
     #expect(try network.numbers(fates) == [0, 2, 4, 0, 0, 0])
   }
 
@@ -168,6 +196,28 @@ struct HeldTests {
     #expect(try network.numbers(fates) == [0, 1, 0, 0, 0, 1])
     let reasons = "SELECT count(*) FROM billing.held WHERE vocabulary.hold_reason_name(reason) = 'decisionLost'"
     #expect(try network.numbers(reasons) == [1])
+  }
+
+  @Test("what lost decisions served is held however long billing stood still: by watermarks, not by the clock")
+  func lostLongAgo() async throws {
+    let network = try await TestNetwork()
+    try network.fund(0)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    let long = network.now.advanced(byMilliseconds: -40 * 86_400_000)
+    try partition.pass(long)
+    let lost = """
+      INSERT INTO timeline.lost_serve SELECT 0, public.first_uuid_at(now() - interval '41 days'),
+        public.first_uuid_at(now() - interval '39 days'), max(number) FROM timeline.timeline RETURNING 1
+      """
+    _ = try network.numbers(lost)
+    try partition.takeOver()
+    try partition.process([partition.impression(0, price: 10, issuedAt: long)])
+    #expect(try network.numbers(fates) == [0, 0, 0, 0, 0, 1])
+    let connection = try network.connect()
+    defer { connection.close() }
+    #expect(try connection.run(ReadLostServes(partition: 0)).count == 1)
+    try partition.pass(network.now)
+    #expect(try connection.run(ReadLostServes(partition: 0)).isEmpty)
   }
 
   @Test("voided, each has its fate, and no money moves")
@@ -207,7 +257,7 @@ struct HeldTests {
     #expect(try network.numbers(ledger) == [72])
   }
 
-  @Test("B4: an unfunded event reads nothing of what the network bore for other apps and days; what is older goes")
+  @Test("B4: an unfunded event reads nothing of what the network bore for other apps and days; what is sealed goes")
   func unfundedDays() async throws {
     let connection = try await TestNetwork().connect()
     defer { connection.close() }
@@ -236,6 +286,9 @@ struct HeldTests {
     #expect(buffers < 100, "of 122,000 rows: \(plan)")
     #expect(try days() == 61)
     try connection.executeScript("UPDATE billing.unfunded_day SET day = day - 99 WHERE day > current_date - 2")
+    _ = try settle()
+    #expect(try days() == 61, "what is held of a day, or in suspense, may still be unfunded")
+    try connection.executeScript("UPDATE sealed.head SET open_from = date_trunc('day', now(), 'UTC')")
     _ = try settle()
     #expect(try days() == 59)
   }

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import BillingCore
+import JSON
 import Operations
 import Pipeline
 import Postgres
@@ -18,10 +19,10 @@ struct SuspenseTests {
     let pool: PostgresPool
     let longAgo: Timestamp
 
-    init(funding: Int128 = 1_000_000_000_000) async throws {
+    init(funding: Int128 = 1_000_000_000_000, settings: BillingSettings = BillingSettings()) async throws {
       network = try await TestNetwork()
       try network.fund(funding)
-      partition = try BillingPartition(network)
+      partition = try BillingPartition(network, settings: settings)
       pool = PostgresPool(network.configuration, size: 1)
       longAgo = network.now.advanced(byMilliseconds: -90 * 86_400_000)
       try keepDays(of: ["impression_tracking.impression_row", "click_tracking.click_row"])
@@ -99,6 +100,7 @@ struct SuspenseTests {
     #expect(summary.outcomes[Int(Outcome.suspense.rawValue)] == 1)
     let suspended = try network.suspense.list()
     #expect(suspended.map(\.serveID) == [event.terms.serveID])
+    #expect(suspended.first?.json["serveId"] == .text(event.terms.serveID.description))
     #expect(suspended.first?.reason.contains("no partition of relation") == true, "\(suspended)")
 
     // Its reason is still there.
@@ -150,6 +152,21 @@ struct SuspenseTests {
       try network.network.numbers("SELECT sum(credit) FROM billing.balance WHERE account = 'developer:sunny'") == [
         6_000_000
       ])
+  }
+
+  @Test("B4: what the network bears of it counts in the cap of its app's day")
+  func unpaid() async throws {
+    var settings = BillingSettings()
+    // Of each event the developer's part is 6,000,000.
+    settings.caps.unfundedPerDay = Nanos(11_000_000)
+    let network = try await Network(funding: 5, settings: settings)
+    let events = try (0..<2).map { _ in try network.impression(issuedAt: network.longAgo) }
+    _ = try network.process(events)
+    try network.keepDays(of: ["billing.charge_row"])
+    for (event, fate) in zip(events, [ChargeFate.unfunded, .unpaid]) {
+      #expect(try network.suspense.retry(event.terms.serveID) == [RetriedEvent(kind: .impression, fate: fate)])
+    }
+    #expect(try network.differences() == [])
   }
 
   @Test("what a person voids is paid by nobody, has its reason, and is one fate")

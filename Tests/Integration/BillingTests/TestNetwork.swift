@@ -16,21 +16,27 @@ struct TestNetwork: Sendable {
   static let partitionCount: Int32 = 4
 
   let configuration: PostgresConfiguration
-  let catalog = BudgetCatalog()
+  /// By which billing takes the catalogue.
+  let clock: MovingClock
+  let catalog: BudgetCatalog
   let advertiser: Advertiser
   let now: Timestamp
   let today: BudgetDay
 
-  /// - Parameter hour: of today at which everything happens; nil: now.
-  init(funding: Int128 = 1_000_000_000_000_000, hour: Int64? = nil) async throws {
+  /// - Parameters:
+  ///   - hour: of today (UTC) at which everything happens; nil: now.
+  ///   - timeZone: the advertiser's.
+  init(funding: Int128 = 1_000_000_000_000_000, hour: Int64? = nil, timeZone: String = "UTC") async throws {
     configuration = try await TestDatabase.configuration()
-    let calendar = try #require(BudgetCalendar(timeZone: "UTC"))
+    let calendar = try #require(BudgetCalendar(timeZone: timeZone))
     let present = SystemClock().now
     now =
-      hour.map { Timestamp(milliseconds: Int64(calendar.day(of: present).number) * 86_400_000 + $0 * 3_600_000) }
+      hour.map { Timestamp(milliseconds: present.milliseconds / 86_400_000 * 86_400_000 + $0 * 3_600_000) }
       ?? present
     today = calendar.day(of: now)
-    advertiser = .sample { $0.accountFunding = funding }
+    clock = MovingClock(now)
+    catalog = BudgetCatalog(clock: clock)
+    advertiser = .sample { ($0.accountFunding, $0.timeZone) = (funding, timeZone) }
     try publish(.record(.advertiser(advertiser), version: 1))
   }
 

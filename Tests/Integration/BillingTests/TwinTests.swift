@@ -22,11 +22,40 @@ struct TwinTests {
       // Everything ends.
       try race.pass(days: 200)
       try race.compare()
-      let fates = Set(try race.stored().fates.values.map { $0[0] })
+      let fates = Set(try network.accounts().fates.values.map { $0[0] })
       #expect(race.waited > 0, "nothing ever waited for budget")
       #expect(
         fates.isSuperset(of: [1, 2, 3, 5, 6]) && !fates.contains(4),
         "a race in which nothing happens proves nothing: \(fates)")
+    }
+  }
+
+  @Test(
+    "B4: a daily budget that is raised or cut leaves the days that are over in the advertiser's time zone as they are",
+    arguments: [Int128(150), 50])
+  func daysThatAreOver(daily: Int128) async throws {
+    let network = try await TestNetwork(hour: 21, timeZone: "Europe/Berlin")
+    try await onOwnThread {
+      let tap = BatchTap()
+      let partition = try BillingPartition(network) { batch in tap.batches.withLock { $0.append(batch) } }
+      var twin = BudgetTwin()
+      twin.fund(.record(.advertiser(network.advertiser), version: 1), now: network.clock.now)
+      twin.fund(try network.fund(1_000, daily: 100), now: network.clock.now)
+      try partition.process([partition.click(0, price: 60), partition.click(0, price: 30, daysAhead: 1)])
+      for batch in tap.take() { _ = try twin.commit(batch) }
+      // Half past eleven in the evening by UTC: in Berlin the next day has begun.
+      network.clock.advance(byMilliseconds: 9_000_000)
+      twin.fund(try network.fund(1_000, daily: daily, version: 2), now: network.clock.now)
+      try partition.process([
+        partition.click(0, price: 40), partition.click(0, price: 10), partition.click(0, price: 30, daysAhead: 1),
+      ])
+      for batch in tap.take() { _ = try twin.commit(batch) }
+      func day(_ number: Int32) throws -> [Int128] {
+        try network.numbers("SELECT requested, charged FROM treasury.campaign_day WHERE day = \(number)")
+      }
+      #expect(try day(network.today.number) == [100, 100])
+      #expect(try day(network.today.number + 1) == [daily, daily == 150 ? 60 : 30])
+      #expect(try network.accounts() == twin.accounts)
     }
   }
 }
@@ -123,16 +152,19 @@ private struct Race {
   }
 
   mutating func compare() throws {
-    let (real, twin) = (try stored(), twin.accounts)
+    let (real, twin) = (try network.accounts(), twin.accounts)
     try #require(real.levels == twin.levels)
     try #require(real.allotments == twin.allotments)
     try #require(real.fates == twin.fates)
     if real.fates.values.contains(where: { $0[0] == 4 }) { waited += 1 }
     try #require(real.postings == twin.postings)
   }
+}
 
-  func stored() throws -> BudgetTwin.Accounts {
-    let connection = try network.connect()
+extension TestNetwork {
+  /// What the tables hold, as the twin says it.
+  fileprivate func accounts() throws -> BudgetTwin.Accounts {
+    let connection = try connect()
     defer { connection.close() }
     var accounts = BudgetTwin.Accounts()
     for row in try connection.query(

@@ -55,7 +55,7 @@ final class ChainOfPartitions {
     let ring = plan.ring
     let metrics = SelectionMetrics(
       registry: MetricsRegistry(SelectionMetrics.declarations), clock: clock)
-    let budgets = BudgetCatalog()
+    let budgets = BudgetCatalog(clock: clock)
     let connection = try PostgresConnection(database)
     defer { connection.close() }
     for record in ChainCatalog.records { try budgets.apply(.record(record, version: 1), in: connection) }

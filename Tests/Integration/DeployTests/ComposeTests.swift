@@ -92,8 +92,12 @@ struct ComposeTests {
   func ports() throws {
     let ports = try ComposeService.all().compactMap { $0.value("ports") }
     #expect(ports.count >= 4)
-    for port in ports { #expect(port.hasPrefix("[\"${BIND_ADDRESS:-127.0.0.1}:"), "\(port)") }
-    #expect(try PackageText.text("deploy/.env").contains("\nBIND_ADDRESS=127.0.0.1\n"))
+    for port in ports {
+      // Whoever opens the edge to devices opens nothing else.
+      let address = port.contains(":8480") ? "EDGE_BIND_ADDRESS" : "BIND_ADDRESS"
+      #expect(port.hasPrefix("[\"${\(address):-127.0.0.1}:"), "\(port)")
+      #expect(try PackageText.text("deploy/.env").contains("\n\(address)=127.0.0.1\n"))
+    }
   }
 
   @Test("Secrets come as files, which deploy/secrets makes")

@@ -21,11 +21,26 @@ enum ConfigurationPage {
     [service(AdSelectionMain.self), service(ImpressionTrackingMain.self), service(ClickTrackingMain.self)]
     + [
       service(BillingMain.self), service(EdgeMain.self), service(ConsoleMain.self),
-      ("handbill", KafkaAddress.keys + DatabaseAddress.maintenanceKeys + ReplaySettings.keys),
+      ("handbill", KafkaAddress.keys + DatabaseAddress.maintenanceKeys + TokenKeys.keys),
     ]
 
   private static func service<S: Service>(_: S.Type) -> (name: String, keys: [ConfigurationDeclaration]) {
     (S.name, S.configurationKeys + CommonKeys.ofEveryService)
+  }
+
+  /// Of each service what it reads and does not declare.
+  static var undeclared: [(name: String, keys: Set<String>)] {
+    [undeclared(AdSelectionMain.self), undeclared(ImpressionTrackingMain.self), undeclared(ClickTrackingMain.self)]
+      + [undeclared(BillingMain.self), undeclared(EdgeMain.self), undeclared(ConsoleMain.self)]
+  }
+
+  private static func undeclared<S: Service>(_: S.Type) -> (name: String, keys: Set<String>) {
+    let own = Set(S.configurationKeys.map(\.name))
+    let others = programs.flatMap(\.keys).map(\.name).filter { !own.contains($0) }
+    // What no key takes.
+    var reader = ConfigurationReader(environment: Dictionary(others.map { ($0, "\u{7}") }) { first, _ in first })
+    _ = S.configuration(&reader)
+    return (S.name, Set(reader.problems.map(\.key)).subtracting(own))
   }
 
   /// Programs that read the same keys, and these keys.

@@ -18,6 +18,11 @@ struct ConfigurationPageTests {
     }
   }
 
+  @Test("No service reads a setting that it does not declare: what another has, may be malformed")
+  func declared() {
+    for (name, keys) in ConfigurationPage.undeclared { #expect(keys.isEmpty, "\(name): \(keys)") }
+  }
+
   @Test("No program reads a variable of ours that the page does not have")
   func everyVariable() throws {
     let text = try PackageText.text(ConfigurationPage.path)

@@ -107,7 +107,37 @@ struct CreativeServiceTests {
       Issue.record("there was room")
       return
     }
+    // Nothing was let go of for that: they are found, without their files.
+    for index in 0..<2 { try FileManager.default.removeItem(atPath: "\(path)/\(name(images[index]))") }
+    for index in 0..<2 { #expect(try find(index) != nil, "\(index)") }
     sending.removeLast()
     #expect(try find(2) != nil)
+    // The other one had to go.
+    #expect(try find(0) != nil && find(1) == nil)
+    withExtendedLifetime(sending) {}
+  }
+
+  @Test("An image that is kept stays so where to let go of it would not make room enough")
+  func room() throws {
+    let images = [image(1 << 20, 0), image(1 << 20, 1), image(2 << 20, 2)]
+    let path = try folder(Dictionary(uniqueKeysWithValues: images.map { (try name($0), $0) }))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let shelf = CreativeShelf(folder: path, bytesMaximum: 2 << 20)
+    guard case .found(let sending) = shelf.find(try name(images[0])),
+      case .found = shelf.find(try name(images[1]))
+    else {
+      Issue.record("there was no room")
+      return
+    }
+    guard case .crowded = shelf.find(try name(images[2])) else {
+      Issue.record("there was room")
+      return
+    }
+    try FileManager.default.removeItem(atPath: "\(path)/\(name(images[1]))")
+    guard case .found = shelf.find(try name(images[1])) else {
+      Issue.record("it was let go of for nothing")
+      return
+    }
+    withExtendedLifetime(sending) {}
   }
 }

@@ -132,17 +132,6 @@ struct EdgeServiceTests {
     #expect(edge.stop())
   }
 
-  @Test("rates count a household's addresses of IPv6 as one, and the same client id of two apps as two")
-  func parties() throws {
-    let gate = EdgeGate(rates: [.address: Rate(perSecond: 1), .client: Rate(perSecond: 1)])
-    let addresses = (1...30).map { NetworkAddress("2001:db8::\($0)") }
-    #expect((10...15).contains(addresses.count { (try? gate.admit($0)) != nil }))
-    #expect(throws: Never.self) { try gate.admit(NetworkAddress("2001:db8:0:1::1")) }
-    let weather = known(AppID("weather"))
-    #expect((10...15).contains((0..<30).count { _ in (try? gate.admit(clientKey: "client-1", of: weather)) != nil }))
-    #expect(throws: Never.self) { try gate.admit(clientKey: "client-1", of: known(AppID("chess"))) }
-  }
-
   @Test("events are told as taken once the broker has them, in their order; those that are none, by number")
   func events() throws {
     let edge = try RunningEdge()
@@ -162,6 +151,12 @@ struct EdgeServiceTests {
     let said = String(decoding: inJSON?.body ?? [], as: UTF8.self)
     #expect(said.contains("\"acceptedCount\": 1"))
     #expect(edge.wait { edge.written(.clicks).count == 1 })
+    func events(_ outcome: String) -> UInt64 {
+      edge.metrics.counter(EdgeMetrics.events, ["outcome": outcome]).value
+    }
+    #expect(events("accepted") == 100 && events("refused") == 3)
+    let answered = edge.metrics.counter(EdgeMetrics.requests, ["endpoint": "events", "status": "200"]).value
+    #expect(answered == 3)
     #expect(edge.stop())
   }
 
@@ -194,10 +189,23 @@ struct EdgeServiceTests {
     try edge.publishCatalog()
     let other = known(AppID("chess"))
     let zipped = [(name: "Content-Encoding", value: "gzip")] + Self.protobuf
+    func cloudEvents(_ key: String) -> [(name: String, value: String)] {
+      [
+        (name: "Content-Type", value: "application/cloudevents-batch+json"), (name: "Handbill-App-Key", value: key),
+        (name: "Handbill-Client-Key", value: "client-1"),
+      ]
+    }
     let cases: [(path: String, body: [UInt8], headers: [(name: String, value: String)], status: Int, number: Int16)] = [
       ("/v1/ads", request { $0.appKey = "none" }, Self.protobuf, 403, 86),
       ("/v1/ads", request { $0.app = other }, Self.protobuf, 403, 86),
       ("/v1/events", RunningEdge.batch(["a"], key: "none"), Self.protobuf, 403, 86),
+      // Nothing of it is read: it is not even a list.
+      ("/v1/events", Array("[".utf8), cloudEvents("none"), 403, 86),
+      ("/v1/events", Array("[".utf8), cloudEvents("live"), 400, 68),
+      (
+        "/v1/events", Array("[".utf8), cloudEvents("live") + [(name: "Origin", value: "https://evil.example")], 403,
+        EdgeReason.originRefused.number
+      ),
       ("/v1/ads", [UInt8](repeating: 1, count: 16_385), Self.protobuf, 413, 66),
       ("/v1/ads", [0xFF], Self.protobuf, 400, 68), ("/v1/events", [0xFF], Self.protobuf, 400, 68),
       ("/v1/ads", request(), [(name: "Content-Type", value: "text/html")], 415, 67),

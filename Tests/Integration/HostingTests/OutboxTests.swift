@@ -3,6 +3,7 @@ import AdEvents
 import BrokerFaults
 import Kafka
 import LocalProcesses
+import Pipeline
 import PipelineHost
 import Postgres
 import Records
@@ -26,7 +27,7 @@ struct OutboxTests {
       let service = try RunningTracking(
         databaseURL: url, environment: ["HANDBILL_BATCH_RECORDS": "\(Self.batchRecords)"])
       defer { service.stop() }
-      service.configuration.pipeline.outboxEntriesMaximum = Self.entriesMaximum
+      service.configuration.pipeline.memory = PipelineMemory(outboxEntriesMaximum: Self.entriesMaximum)
       try sendMisdirected(service)
       service.broker.pushFaults(Array(repeating: .notEnoughReplicas, count: 10_000))
       try service.start()

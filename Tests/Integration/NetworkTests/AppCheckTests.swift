@@ -152,9 +152,12 @@ extension WholeNetwork {
       }
     }
 
-    @Test("A1, A3, A9, A5: what an app lacks is said one by one, and an ad comes once nothing is missing")
+    @Test("A1, A3, A9, A5, E8: what an app lacks is said one by one, and an ad comes once nothing is missing")
     func check() async throws {
+      // Its images are nowhere.
       let catalog = sampleCatalogFile(app: "chess", key: GoldenCaseTests.key)
+        .replacing("https://acme.example/p.png", with: "http://127.0.0.1:9/p.png")
+        .replacing("https://acme.example/l.png", with: "http://127.0.0.1:9/l.png")
       let network = try await TestNetwork.started(
         .init(services: ["ad-selection", "billing", "console", "edge"], apps: ["chess"], catalog: catalog))
       defer { network.stop() }
@@ -165,7 +168,6 @@ extension WholeNetwork {
 
         let keyFile = network.folder.path("key")
         try Data("\(GoldenCaseTests.key)\n".utf8).write(to: URL(fileURLWithPath: keyFile))
-        // Its images are nowhere.
         let overKafka = ["--key-file", keyFile, "--no-images"]
         let edge = overKafka + ["--edge", "http://127.0.0.1:\(network.edgePort)"]
         for (way, topics) in [(edge, 0), (overKafka, 1)] {
@@ -175,6 +177,13 @@ extension WholeNetwork {
           #expect(good.findings.count { $0.area == "topics" } == topics)
           #expect(good.findings.last?.found.contains("in 320 x 50, serve ") == true, "\(good.findings)")
         }
+
+        let images = try check(
+          network, "chess", ["--key-file", keyFile, "--edge", "http://127.0.0.1:\(network.edgePort)"])
+        #expect(images.status == 1)
+        let image = try #require(images.findings.last)
+        #expect(image.found.hasPrefix("assetLoadFailure: an image cannot be had from http://127.0.0.1:9/"), "\(image)")
+        #expect(image.advice?.hasPrefix("look at the image's address") == true, "\(image)")
 
         try Data("another".utf8).write(to: URL(fileURLWithPath: keyFile))
         let wrong = try check(network, "chess", edge)

@@ -45,7 +45,7 @@ extension WholeNetwork {
         .init(
           partitions: 2, apps: ["chess"], catalog: Self.catalog,
           settings: [
-            "HANDBILL_RECONCILIATION_LOOK_INTERVAL": "200ms", "HANDBILL_BREAKER_CLEAN_PASSES": "3",
+            "HANDBILL_RECONCILIATION_PASS_INTERVAL": "200ms", "HANDBILL_BREAKER_CLEAN_PASSES": "3",
             "HANDBILL_RECONCILIATION_INTERVAL": "60s",
           ]))
       defer { network.stop() }

@@ -38,8 +38,8 @@ extension WholeNetwork {
         try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = vocabulary.charge_fate('charged')", 2)
         try network.awaitCount(
           "SELECT count(*) FROM billing.charge WHERE kind = vocabulary.charge_kind('click')", 1)
-        // Rendered and unloaded once; the ad whose image was another's failed, and is gone.
-        try network.awaitCount("SELECT count(*) FROM impression_tracking.delivery", 4)
+        // Rendered and unloaded once; the ad whose image was another's failed, was never shown, and is gone.
+        try network.awaitCount("SELECT count(*) FROM impression_tracking.delivery", 5)
         try network.awaitCount("SELECT count(*) FROM impression_tracking.rejected", 0)
         try network.awaitCount("SELECT count(*) FROM click_tracking.rejected", 0)
         #expect(try network.command(["reconcile"]).status == 0)
@@ -63,8 +63,8 @@ extension WholeNetwork {
         #expect(
           said == [
             "first", "second: not before the network's time", "hidden: no request", "looked at: asked at once",
-            "while covered: no request", "after it: asked at once", "portal: 1", "again: the network's time",
-            "told again", "done",
+            "while covered: no request", "after it: asked at once", "back: the network's time", "portal: 1",
+            "again: the network's time", "told again", "done",
           ], "\(said)")
         // Five views, one of which was told while a portal answered, and the tap.
         try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = vocabulary.charge_fate('charged')", 6)
@@ -73,10 +73,12 @@ extension WholeNetwork {
       }
     }
 
-    @Test("examples/python: a client over HTTP, in JSON, checks its images, reports, and is billed")
-    func python() async throws {
+    @Test(
+      "examples/python: a client over HTTP, in JSON, checks its images, reports, and is billed; A4: in an app for users under 17, too",
+      arguments: [false, true])
+    func python(isUnder17: Bool) async throws {
       let port = try FreePort.find()
-      let network = try await TestNetwork.started(EdgeNetwork.plan(port: port))
+      let network = try await TestNetwork.started(EdgeNetwork.plan(port: port, isUnder17: isUnder17))
       defer { network.stop() }
       try await onOwnThread {
         try network.awaitAllotments()
@@ -91,6 +93,7 @@ extension WholeNetwork {
           steps == ["asked", "answered", "fetched", "fetched", "rendered", "viewed", "tapped", "unloaded"])
         try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = vocabulary.charge_fate('charged')", 2)
         try network.awaitCount("SELECT count(*) FROM impression_tracking.delivery", 2)
+        try network.awaitCount("SELECT count(*) FROM impression_tracking.rejected", 0)
         #expect(try network.command(["reconcile"]).status == 0)
       }
     }
@@ -99,9 +102,11 @@ extension WholeNetwork {
 
 /// A network with an edge, whose one ad has images that the edge has.
 enum EdgeNetwork {
-  static func plan(port: Int, origins: String? = nil) -> TestNetwork.Plan {
+  static func plan(port: Int, origins: String? = nil, isUnder17: Bool = false) -> TestNetwork.Plan {
     let images = SamplePicture.images(of: "ferry-summer-one")
     let catalog = WholeNetwork.GoldenCaseTests.catalog
+      .replacing("\"isUnder17\": false", with: "\"isUnder17\": \(isUnder17)")
+      .replacing("\"kind\": \"brand\"", with: "\"kind\": \"brand\", \"targeting\": { \"allowsUnder17\": true }")
       .replacing("https://acme.example/p.png", with: images[.phoneBannerPortrait] ?? "")
       .replacing("https://acme.example/l.png", with: images[.phoneBannerLandscape] ?? "")
     var plan = TestNetwork.Plan(apps: ["chess"], catalog: catalog)
@@ -225,6 +230,12 @@ private final class ExamplePage: Sendable {
         document.querySelector("dialog button").click();
         await fourth;
         said.push(`after it: asked ${asks.at(-1) - began < 500 ? "at once" : "late"}`);
+        began = asks.at(-1);
+        dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
+        const fifth = next("load");
+        dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+        await fifth;
+        said.push(`back: ${asks.at(-1) - began >= refresh ? "the network's" : "too short a"} time`);
         isPortal = true;
         await next("view");
         const { code } = (await next("error")).detail;

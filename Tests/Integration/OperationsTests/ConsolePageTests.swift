@@ -50,7 +50,7 @@ struct ConsolePageTests {
     }
   }
 
-  @Test("a report that takes longer than a statement may answers 503, and says how to ask for less")
+  @Test("what takes longer than a statement may answers 503, to programs and persons, and says how to ask for less")
   func slow() async throws {
     let database = try await Self.database()
     try await onOwnThread {
@@ -63,6 +63,8 @@ struct ConsolePageTests {
       #expect(several.status == 503 && several.text.hasPrefix("This took too long. By several dimensions, "))
       let one = try Self.ask(["api", "v1", "reports", "app"], at: hurried)
       #expect(one.status == 503 && one.text == "This took too long. Ask for less time (from, until).")
+      let page = try Self.ask([], at: hurried)
+      #expect(page.status == 503 && page.text.contains("This took too long. Ask for less time (from, until)."))
       try owner.rollback()
       let after = try Self.ask(["api", "v1", "reports"], [("group", "app,country")], at: database)
       #expect(after.status == 200)

@@ -171,12 +171,15 @@ struct ReconciliationTests {
       ("M6", Self.keyless + "UPDATE ad_selection.keyless_count SET requests = 1"),
       ("M6", Self.keyless + "DELETE FROM ad_selection.keyless_count"),
       ("M6", "UPDATE billing.minute_revenue SET gross = gross + 1 WHERE kind = vocabulary.charge_kind('impression')"),
+      ("M6", "UPDATE billing.minute_revenue SET developer = 'other'"),
+      ("M6", "UPDATE billing.minute_revenue SET advertiser = campaign"),
       ("M6", "DELETE FROM billing.minute_revenue"), ("M6", "DELETE FROM click_tracking.minute_count"),
       ("M6", "INSERT INTO click_tracking.minute_count SELECT * FROM click_tracking.minute_count"),
       ("M6", rolledUp("click_tracking.rollup_count", "1, 1, false, 1", by: "app")),
       ("M6", rolledUp("click_tracking.rollup_count", "1, 1, false, 1", by: "country")),
       ("M6", rolledUp("billing.rollup_revenue", "1, 1, 'USD', 0, 1, 1, 0", by: "campaign")),
       ("M6", rolledUp("billing.rollup_revenue", "1, 1, 'USD', 1, 0, 0, 0", by: "developer")),
+      ("M6", paidToAnother),
       ("M6", "UPDATE pipeline.rollup SET last_transaction = '4000000000000' WHERE service = 'ad_selection'"),
     ])
   func tampered(rule: String, change: String) async throws {
@@ -191,6 +194,12 @@ struct ReconciliationTests {
   private static func rolledUp(_ table: String, _ counts: String, by dimension: String) -> String {
     "INSERT INTO \(table) VALUES ('2030-01-01 05:00Z', '\(dimension)', 'x', \(counts))"
   }
+
+  /// All that is rolled up is as much as before.
+  private static let paidToAnother = """
+    INSERT INTO billing.rollup_revenue VALUES ('2030-01-01 05:00Z', 'developer', 'other', 1, 1, 'USD', 0, 0, 1, 0),
+      ('2030-01-01 05:00Z', 'developer', 'dev', 1, 1, 'USD', 0, 0, -1, 0)
+    """
 
   /// An ad was drawn, by a row and by a pack.
   private static let toldTwice = """

@@ -280,7 +280,7 @@ struct SealingTests {
     "sealed.campaign", "sealed.partition", "sealed.day", "sealed.head",
   ]
 
-  @Test("passes at what is new find nothing to differ where days were sealed and dropped")
+  @Test("passes over what is new find nothing to differ where days were sealed and dropped")
   func online() async throws {
     let days = try await Days(sealed: true)
     try await onOwnThread {
@@ -295,6 +295,24 @@ struct SealingTests {
       #expect(try reconciler.pass(clock: time).pass.differences > 0)
       var later = OnlineReconciler(days.pool)
       #expect(try later.pass(clock: time).pass.differences > 0)
+    }
+  }
+
+  @Test("B7: a month's money is final when its last day is sealed, wherever whoever asks is", arguments: ["UTC", "NZ"])
+  func finalMonths(zone: String) async throws {
+    let days = try await Days(sealed: true)
+    try await onOwnThread {
+      for view in ["developer_month", "advertiser_month"] {
+        for (openFrom, isFinal) in [("2030-03-05", false), ("2030-03-31", false), ("2030-04-01", true)] {
+          try days.run("UPDATE sealed.head SET open_from = '\(openFrom)Z'")
+          let sql = """
+            SELECT count(*) FILTER (WHERE is_final = \(isFinal)) * 1000 + count(*)
+            FROM reporting.\(view), set_config('TimeZone', '\(zone)', false) WHERE month = '2030-03-01'
+            """
+          let counts = try days.number(sql)
+          #expect(counts > 1000 && counts / 1000 == counts % 1000, "\(view), open from \(openFrom)")
+        }
+      }
     }
   }
 

@@ -70,6 +70,7 @@ struct DeclaredRights {
       "suspense": .add, "click_count": .whole("impressions", "clicks"), "minute_revenue": .add,
       "packed_revenue": .add,
       "hour_revenue": .read, "day_revenue": .read, "rollup_revenue": .read,
+      "unfunded_cap": .add("nanos"),
       // By billing.settle and its like alone.
       "held_row": .add, "app_hour": .whole("impressions", "clicks"), "unfunded_day": .read, "held_decision": .read,
       "allotment": .read,

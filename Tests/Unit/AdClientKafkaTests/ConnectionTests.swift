@@ -23,6 +23,22 @@ struct ConnectionTests {
     #expect(missing.detail.contains("handbill topics create --app"))
   }
 
+  @Test("A broker's word on a record ends the trouble that was noted, and an outage that the consumer sees begins one")
+  func bothDirections() throws {
+    let state = TransportState(
+      settings: KafkaTransportSettings(bootstrapServers: "broker:9092", apps: [try #require(AppID("sample-app"))]))
+    state.note("the producer failed", KafkaError(.brokerUnavailable, "why"))
+    KafkaSender.take([KafkaDeliveryReport(reportID: 1, offset: -1, error: KafkaError(.timedOut, "why"))], state)
+    #expect(state.withLock { $0.connection }.problem?.kind == .unreachable)
+    KafkaSender.take([KafkaDeliveryReport(reportID: 1, offset: 7, error: nil)], state)
+    #expect(state.withLock { $0.connection } == .connected)
+    try KafkaReader.take(KafkaError(.other, "a moment", isRetriable: true), state)
+    #expect(state.withLock { $0.connection } == .connected)
+    try KafkaReader.take(KafkaError(.brokerUnavailable, "all are down", isRetriable: true), state)
+    #expect(state.withLock { $0.connection }.problem?.kind == .unreachable)
+    #expect(throws: KafkaError.self) { try KafkaReader.take(KafkaError(.unknownTopic, "gone"), state) }
+  }
+
   @Test("Nobody at the address: the log and the state say so, and the request's error carries it")
   func unreachable() async throws {
     let entries = Monitor<[AdLogEntry]>([])

@@ -30,6 +30,30 @@ private final class RecordingDelegate: BannerDelegate, InterstitialDelegate {
   func interstitialDidUnload(_ interstitial: Interstitial) { heard.append("didUnload") }
 }
 
+/// A network that answers when the test says so.
+private final class SlowTransport: NetworkTransport {
+  private let inner = FakeTransport { _ in .noAnswer }
+  /// Answers a request, one after the other.
+  let asked: AsyncStream<@Sendable (RequestResult) -> Void>
+  private let askedSink: AsyncStream<@Sendable (RequestResult) -> Void>.Continuation
+
+  init() { (asked, askedSink) = AsyncStream.makeStream() }
+
+  var told: [String] { inner.told }
+
+  func send(
+    _ request: AdRequest, acknowledged: @escaping @Sendable () -> Void,
+    completion: @escaping @Sendable (RequestResult) -> Void
+  ) {
+    acknowledged()
+    askedSink.yield(completion)
+  }
+
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
+    inner.send(event, ended: ended)
+  }
+}
+
 /// The objects as an app uses them, on the main actor, over a network of the test's own.
 @MainActor
 @Suite("Banner and interstitial objects")
@@ -121,6 +145,27 @@ struct AdObjectTests {
     watched?.actionFinished()
     #expect(watched == nil)
     #expect(transport.told.last == "unloaded")
+  }
+
+  @Test("D3: an ad that comes when whoever asked for it is gone is told of", arguments: [Device.phone, .pad])
+  func comesTooLate(device: Device) async throws {
+    for isAnsweredFirst in [false, true] {
+      let ad = try sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)
+      let transport = SlowTransport()
+      let client = AdNetworkClient(identity: try sampleIdentity(device: device), transport: transport)
+      var banner = device == .phone ? try Banner(client: client, placement: "home") : nil
+      var interstitial = device == .pad ? try Interstitial(client: client, placement: "home") : nil
+      for await answer in transport.asked {
+        // What lies before the object is not taken before it is gone: both are on this actor.
+        if isAnsweredFirst { answer(.ad(ad)) }
+        (banner, interstitial) = (nil, nil)
+        if !isAnsweredFirst { answer(.ad(ad)) }
+        break
+      }
+      for _ in 0..<1_000 where transport.told.count < 2 { await Task.yield() }
+      #expect(transport.told == ["neverShown", "unloaded"])
+      #expect(banner == nil && interstitial == nil)
+    }
   }
 
   @Test("S3: unknown size identifiers are refused when the banner is made")

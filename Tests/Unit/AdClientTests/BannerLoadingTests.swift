@@ -167,20 +167,54 @@ struct BannerLoadingTests {
     #expect(banner.imagesFetched(true, number: 1, at: ms(30)).last == .tell(.didLoad))
   }
 
-  @Test("D4: visible without content is told again and again until the banner is hidden")
+  @Test("E8: images that do not come in time are given up, and the banner asks again; what comes later changes nothing")
+  func imagesAreLate() throws {
+    var banner = askedBanner()
+    let ad = try sampleAd()
+    _ = banner.answered(.ad(ad), number: 1, at: ms(50))
+    #expect(banner.nextWake == ms(60_050))
+    #expect(banner.advance(to: ms(60_049)) == [])
+    #expect(
+      banner.advance(to: ms(60_050)) == [
+        .report(.ad(.failed(.assetLoadFailure), ad, 60_050)), .report(.ad(.unloaded, ad, 60_050)),
+        .tell(.didFail(AdFailure(.assetLoadFailure, retryAfterMilliseconds: 30_000))),
+      ])
+    #expect(banner.imagesFetched(true, number: 1, at: ms(60_100)) == [])
+    #expect(banner.nextWake == ms(90_050))
+  }
+
+  @Test("E9: an ad whose life ended while its images were fetched is not shown")
+  func expiresOnItsWay() throws {
+    var banner = askedBanner()
+    let ad = try sampleAd(lifetimeMilliseconds: 5_000)
+    _ = banner.answered(.ad(ad), number: 1, at: ms(50))
+    #expect(
+      banner.imagesFetched(true, number: 1, at: ms(5_000)) == [
+        .report(.ad(.failed(.adResponseValidateFailure), ad, 5_000)), .report(.ad(.unloaded, ad, 5_000)),
+        .tell(.didFail(AdFailure(.adResponseValidateFailure, retryAfterMilliseconds: 30_000))),
+      ])
+  }
+
+  @Test("D4: visible without content is told to the app until the banner is hidden, to the network once a request")
   func visibleWithoutContent() throws {
     var banner = askedBanner()
     #expect(banner.visibleFractionChanged(to: 1, at: ms(0)) == [], "not before the app was told to hide it")
     _ = banner.answered(.error(.inventoryUnavailable), number: 1, at: ms(100))
-    for time: Int64 in [10_100, 20_100] {
-      #expect(
-        banner.advance(to: ms(time)) == [
-          .tell(.didFail(AdFailure(.bannerVisibleWithoutContent))),
-          .report(.request(.failed(.bannerVisibleWithoutContent), 1, time)),
-        ])
-    }
+    let warning = BannerAction.tell(.didFail(AdFailure(.bannerVisibleWithoutContent)))
+    #expect(
+      banner.advance(to: ms(10_100)) == [
+        warning, .report(.request(.failed(.bannerVisibleWithoutContent), 1, 10_100)),
+      ])
+    #expect(banner.advance(to: ms(20_100)) == [warning])
     #expect(banner.visibleFractionChanged(to: 0, at: ms(20_200)) == [])
     #expect(banner.nextWake == ms(30_100), "only the next request is left")
+    #expect(banner.advance(to: ms(30_100)) == [.request(number: 2)])
+    _ = banner.answered(.error(.inventoryUnavailable), number: 2, at: ms(30_200))
+    _ = banner.visibleFractionChanged(to: 1, at: ms(30_200))
+    #expect(
+      banner.advance(to: ms(40_200)) == [
+        warning, .report(.request(.failed(.bannerVisibleWithoutContent), 2, 40_200)),
+      ])
   }
 
   @Test("D4: an ad ends the warnings")

@@ -36,6 +36,9 @@ struct UnseenAdsTests {
     brief.visibleFractionChanged(to: 1)
     brief.visibleFractionChanged(to: 0)
     #expect(network.told.suffix(2) == [.rendered, .shownBriefly])
+    brief.visibleFractionChanged(to: 1)
+    brief.visibleFractionChanged(to: 0)
+    #expect(network.told.suffix(2) == [.rendered, .shownBriefly], "once for each ad")
     let forgotten = try Interstitial(client: client, placement: "forgotten")
     for await event in forgotten.events where event == .told(.didLoad) { break }
     clock.advance(byMilliseconds: 1_000_000)

@@ -193,11 +193,20 @@ struct TopicTests {
     #expect(all.filter { $0.partitions != 12 }.map(\.name) == ["ads.catalog"])
     #expect(all.allSatisfy { ($0.configuration["retention.ms"] == nil) == ($0.name == "ads.catalog") })
     // Who starts reads all of it, and it is written again and again: little of what was replaced may lie there.
-    let compaction = ["segment.ms", "segment.bytes", "min.cleanable.dirty.ratio", "max.compaction.lag.ms"]
+    let compaction = ["segment.bytes", "min.cleanable.dirty.ratio", "max.compaction.lag.ms"]
     #expect(
       all.allSatisfy { topic in
         compaction.allSatisfy { (topic.configuration[$0] != nil) == (topic.name == "ads.catalog") }
       })
+  }
+
+  @Test("a record goes soon after its time: no segment is written for longer than a small part of it")
+  func segments() throws {
+    for topic in Topic.networkSettings(networkPartitions: 12) {
+      let segment = try #require(topic.configuration["segment.ms"].flatMap(Int64.init), "\(topic.name)")
+      guard let retention = topic.configuration["retention.ms"].flatMap(Int64.init) else { continue }
+      #expect(segment * 6 <= retention, "\(topic.name)")
+    }
   }
 
   @Test("every ce_type belongs to exactly one topic, but for the watermark's")

@@ -171,6 +171,15 @@ struct DecisionTests {
   }
 
   @Test(
+    "D2, D3: who is throttled is told no limit, since a setting may have changed it",
+    arguments: [DecisionReason.tooSoon, .tooManyAtOnce])
+  func throttledDetail(reason: DecisionReason) {
+    // Behind the rule's number.
+    let hasNumber = reason.detail.dropFirst(3).contains { $0.isNumber }
+    #expect(!hasNumber, "\(reason.detail)")
+  }
+
+  @Test(
     "a paid ad suspended for want of a heartbeat, or by the billing circuit breaker, gives way to a house ad",
     arguments: [CatalogFreshness.State.withoutHeartbeat, .stopped])
   func houseWhilePaidAdsAreSuspended(freshness: CatalogFreshness.State) throws {

@@ -70,6 +70,51 @@ struct MinorTests {
     #expect(rig.run([request]).outcomes == [.duplicate])
   }
 
+  /// What test builds are answered with, beside the terms of each ad and the client that asked.
+  private static func answers(
+    _ rig: inout PartitionRig, change: (inout AdRequest) -> Void
+  ) throws -> [(ad: ServedAd, terms: ServedTerms, client: UInt64)] {
+    let hasher = try ClientHasher(ring: rig.ring)
+    let clients = PartitionRig.clients.prefix(12)
+    let requests = try clients.map { client in
+      var incoming = try rig.incoming(client, key: Samples.testKey, change: change)
+      let legible = incoming.legible
+      incoming.clientHash = hasher.hash(
+        app: legible.app, clientID: legible.clientID, sessionID: legible.sessionID, now: Samples.now)
+      return SelectionInput.request(incoming)
+    }
+    let batch = rig.run(requests)
+    return try zip(batch.answers, clients).compactMap { message, client in
+      guard case .ad(let ad) = try PartitionRig.response(message).outcome else { return nil }
+      let decided = batch.effects.decisions.first { $0.id == ad.serveID }
+      return (ad, try #require(decided?.serve?.terms), client)
+    }
+  }
+
+  @Test("the answer says that an ad counts under the session id, where the client id that was given does not count")
+  func countsBySession() throws {
+    for (isUnder17, isSession) in [(true, true), (nil, true), (false, false)] as [(Bool?, Bool)] {
+      var rig = try Self.rig(isUnder17: isUnder17)
+      let hasher = try ClientHasher(ring: rig.ring)
+      let answers = try Self.answers(&rig) { $0.sessionID = "session-of-\($0.clientID)" }
+      #expect(!answers.isEmpty)
+      for (ad, terms, client) in answers {
+        #expect(ad.countsBySession == isSession, "\(String(describing: isUnder17))")
+        for key in ["client-\(client)", "session-of-client-\(client)"] {
+          let isTaken = Array(key.utf8).withUnsafeBytes { hasher.isClient(of: terms, id: $0) }
+          #expect(isTaken == (key.hasPrefix("session") == isSession), "what trackers will say of \(key)")
+        }
+      }
+    }
+  }
+
+  @Test("where no client id was given, the answer says nothing of the session id")
+  func withoutClientID() throws {
+    var rig = try Self.rig(isUnder17: true)
+    let answers = try Self.answers(&rig) { ($0.sessionID, $0.clientID) = ($0.clientID, "") }
+    #expect(!answers.isEmpty && answers.allSatisfy { !$0.ad.countsBySession })
+  }
+
   @Test("M8: a store link in their app, and in one of which nobody has said it, carries no reference into another")
   func storeLink() throws {
     for (isUnder17, isFollowed) in [(true, false), (nil, false), (false, true)] as [(Bool?, Bool)] {

@@ -14,7 +14,8 @@ struct RevenueTests {
       terms: terms, images: [], action: AdAction(kind: .cover, destination: "https://a.example"),
       lifetimeMilliseconds: 900_000, reservation: nil)
     return serve.servedAd(
-      token: [1], pacing: SelectionSettings().pacing, references: try ClickReferences(ring: .sample(1))
+      token: [1], pacing: SelectionSettings().pacing, references: try ClickReferences(ring: .sample(1)),
+      countsBySession: false
     ).revenue
   }
 

@@ -149,6 +149,7 @@ struct ConversionTests {
     var tables = tables()
     let decision = tables.run([try told(.install, partition: 3), try told(.install, id: 2, partition: 99)])
     #expect(decision.outcomes == [.forwarded, .rejected(.unknownPartition)])
+    #expect(decision.rejections.first?.detail.hasPrefix("the click reference names partition 99") == true)
     #expect(decision.forwards.map(\.partition) == [3] && tables.conversions.isEmpty)
     let purchases = try (UInt64(2)...100).map { try told(.purchase, id: $0, partition: 3) }
     #expect(tables.run(purchases).outcomes == purchases.map { _ in .forwarded })

@@ -19,6 +19,19 @@ struct RateLimiterTests {
     #expect(limiter.admit(1, now: 100 * Self.second) != nil)
   }
 
+  @Test("a batch costs a request for each ten of its events, rounded up, and all of it or nothing")
+  func batches() {
+    #expect([1, 9, 10, 11, 100].map { Rate.cost(ofEvents: $0) } == [1, 1, 1, 2, 10])
+    var limiter = RateLimiter(Rate(perSecond: 2))
+    #expect(limiter.admit(1, of: 10, now: 0) == nil)
+    #expect(limiter.admit(1, of: 9, now: 0) == nil)
+    // One is left: what does not fit takes nothing of it.
+    #expect(limiter.admit(1, of: 10, now: 0) == 5)
+    #expect(limiter.admit(1, now: 0) == nil)
+    #expect(limiter.admit(1, of: 10, now: 4 * Self.second) == 2)
+    #expect(limiter.admit(1, of: 10, now: 5 * Self.second) == nil)
+  }
+
   @Test("no limit is none, however much comes")
   func none() {
     var limiter = RateLimiter(Rate(perSecond: 0))

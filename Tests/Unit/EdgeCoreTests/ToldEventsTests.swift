@@ -35,7 +35,9 @@ struct ToldEventsTests {
   }
 
   private func read(_ body: [UInt8], _ headers: [String: String]) -> Result<ToldEvents, EdgeRefusal> {
-    ToldEvents.read(body) { headers[$0] }
+    do throws(EdgeRefusal) {
+      return .success(try UnreadEvents(body) { headers[$0] }.read { _ in })
+    } catch { return .failure(error) }
   }
 
   private static let protobuf = ["content-type": "application/protobuf"]
@@ -48,8 +50,8 @@ struct ToldEventsTests {
   func batch() throws {
     let body = Self.batch([("a", 3, Self.impression().encoded()), ("b", 4, Self.click.encoded())])
     let told = try read(body, Self.protobuf).get()
-    let events = try told.batch.events.map { try $0.get() }
-    #expect(told.batch.appKey == "live" && told.batch.clientKey == "client-1" && !told.isJSON)
+    let events = try told.events.map { try $0.get() }
+    #expect(!told.isJSON)
     #expect(events.map(\.topic) == [.impressions, .clicks])
     #expect(events.map(\.value) == [Self.impression().encoded(), Self.click.encoded()])
     #expect(headers(events[0])["ce_type"] == "org.handbill.impression.viewed.v1")
@@ -115,7 +117,7 @@ struct ToldEventsTests {
     let refused = try #require(told.result.refused.first)
     #expect(refused.index == 0 && refused.event.rejection.reason == .consentMissing)
     #expect(!refused.event.rejection.detail.contains("a-reference") && !refused.event.rejection.detail.contains("live"))
-    #expect(try #require(told.batch.events.last).get().topic == .clicks)
+    #expect(try #require(told.events.last).get().topic == .clicks)
   }
 
   @Test("the frame itself must be readable, and have 1 to 100 events")
@@ -131,7 +133,7 @@ struct ToldEventsTests {
       }
       #expect(refusal.status == 400 && refusal.number == number)
     }
-    #expect(try read(Self.batch(Array(repeating: one, count: 100)), Self.protobuf).get().batch.events.count == 100)
+    #expect(try read(Self.batch(Array(repeating: one, count: 100)), Self.protobuf).get().events.count == 100)
     guard case .failure(let refusal) = read([1], ["content-type": "text/plain"]) else {
       Issue.record("text was taken")
       return
@@ -148,8 +150,8 @@ struct ToldEventsTests {
         {"id": "c"}, 7]}
       """
     let told = try read(Array(body.utf8), ["content-type": "application/json; charset=utf-8"]).get()
-    #expect(told.isJSON && told.batch.clientKey == "client-1")
-    #expect(try told.batch.events[0].get().value == Self.impression().encoded())
+    #expect(told.isJSON)
+    #expect(try told.events[0].get().value == Self.impression().encoded())
     #expect(told.result.refused.map(\.index) == [1, 2, 3])
     #expect(told.result.refused.map(\.event.id) == ["b", "c", ""])
   }
@@ -162,7 +164,7 @@ struct ToldEventsTests {
     ]
     let all = keys.merging(envelope) { $1 }.merging(Self.protobuf) { $1 }
     let binary = try read(Self.impression().encoded(), all).get()
-    #expect(try binary.batch.events[0].get().topic == .impressions && binary.batch.clientKey == "client-1")
+    #expect(try binary.events[0].get().topic == .impressions)
     for missing in ["ce-id", "ce-source", "ce-specversion"] {
       var less = all
       less[missing] = nil
@@ -175,7 +177,7 @@ struct ToldEventsTests {
       """
     var one = keys
     one["content-type"] = "application/cloudevents+json"
-    #expect(try read(Array(structured.utf8), one).get().batch.events[0].get().topic == .clicks)
+    #expect(try read(Array(structured.utf8), one).get().events[0].get().topic == .clicks)
     one["content-type"] = "application/cloudevents-batch+json"
     let list = "[\(structured), {\"id\": \"b\"}, 3]"
     let told = try read(Array(list.utf8), one).get()
@@ -186,6 +188,48 @@ struct ToldEventsTests {
       return
     }
     #expect(refusal.number == 69)
+  }
+
+  private static let list = [
+    "handbill-app-key": "live", "handbill-client-key": "client-1",
+    "content-type": "application/cloudevents-batch+json",
+  ]
+
+  @Test("whose events they are is known before any is read, and of CloudEvents before their list is")
+  func whose() throws {
+    let batch = Self.batch([("a", 3, [0xFF]), ("b", 4, Self.click.encoded())])
+    let text = #"{"appKey": "live", "clientKey": "client-1", "events": [{}, {}]}"#
+    let lists = Array(#"[{"id": "a"}, 7]"#.utf8)
+    for (body, headers) in [
+      (batch, Self.protobuf), (Array(text.utf8), ["content-type": "application/json"]), (lists, Self.list),
+    ] {
+      let unread = try UnreadEvents(body) { headers[$0] }
+      #expect(unread.appKey == "live" && unread.clientKey == "client-1")
+      var counts: [Int] = []
+      let refusal = #expect(throws: EdgeRefusal.self) {
+        try unread.read { (count) throws(EdgeRefusal) in
+          counts.append(count)
+          throw .noAnswer
+        }
+      }
+      #expect(counts == [2] && refusal == .noAnswer)
+    }
+    let unread = try UnreadEvents(Array("no list".utf8)) { Self.list[$0] }
+    #expect(unread.appKey == "live")
+    #expect(throws: EdgeRefusal.self) { try unread.read { _ in Issue.record("it has been counted") } }
+  }
+
+  @Test("a CloudEvent that is more than a record may be, as it comes or as it would be written, is not read")
+  func largeCloudEvents() throws {
+    let escaped = #"{"id": "a", "junk": "\#(String(repeating: "\u{7F}", count: 3_000))"}"#
+    let long = #"{"id": "b", "junk": "\#(String(repeating: "x", count: 16_385))"}"#
+    #expect(escaped.utf8.count < 4_000)
+    let refused = try read(Array("[\(escaped), \(long), {}]".utf8), Self.list).get().result.refused
+    #expect(refused.map(\.event.rejection.reason) == [.tooLarge, .tooLarge, .missingField])
+    #expect(refused.map(\.event.id) == ["a", "b", ""])
+    let one = Self.list.merging(["content-type": "application/cloudevents+json"]) { $1 }
+    let alone = try read(Array(long.utf8), one).get().result.refused
+    #expect(alone.map(\.event.rejection.reason) == [.tooLarge])
   }
 
   @Test("a request for an ad is held to Kafka's rules, in each form, and becomes a record that selection reads")
@@ -236,8 +280,8 @@ enum ToldForm: Sendable {
     case .batch: ["content-type": "application/json"]
     case .cloudEvents:
       [
-        "content-type": "application/cloudevents-batch+json", ToldEvents.appKeyHeader: "live",
-        ToldEvents.clientKeyHeader: "c",
+        "content-type": "application/cloudevents-batch+json", UnreadEvents.appKeyHeader: "live",
+        UnreadEvents.clientKeyHeader: "c",
       ]
     }
   }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Glibc
 import Synchronization
 import TestServers
 import Testing
@@ -114,6 +115,27 @@ struct HTTPReplyTests {
       }
       let never = try HTTPClient.get(base + "/never")
       #expect(never.status == 500)
+    }
+  }
+
+  @Test("an answer can be made by the thread that writes it; of two, the one that does not count is never made")
+  func madeLater() throws {
+    try withServer { _, base, shelf in
+      let asked = ask(base)
+      let makers = Monitor<[pthread_t]>([])
+      for reply in shelf.take(1) {
+        reply.answer(making: {
+          makers.update { $0.append(pthread_self()) }
+          return .text("made later")
+        })
+        reply.answer(making: {
+          Issue.record("a second one was made")
+          return .text("a second one")
+        })
+      }
+      asked.thread.join()
+      #expect(text(asked.answer.withLock { $0 }) == "made later")
+      #expect(makers.withLock { $0.count } == 1 && makers.withLock { $0.first } != pthread_self())
     }
   }
 

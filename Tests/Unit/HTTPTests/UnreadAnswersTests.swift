@@ -45,6 +45,13 @@ struct UnreadAnswersTests {
     var router = Router()
     router.get("/now") { _ in answer }
     router.onLater(.get, "/later") { _, reply in reply.answer(answer) }
+    router.onLater(.get, "/made") { _, reply in reply.answer(making: { answer }) }
+    let shared = SharedBytes(answer.body, counter: SharedBytes.Count())
+    router.get("/shared") { _ in
+      var response = HTTPResponse(status: 200)
+      response.sharedBody = shared
+      return response
+    }
     router.onLater(.post, "/told") { _, reply in reply.answer(answer) }
     let server = try HTTPServer(port: 0, router: router, limits: limits)
     defer { server.stop(graceMilliseconds: 0) }
@@ -53,7 +60,7 @@ struct UnreadAnswersTests {
 
   @Test(
     "they take no more memory than they may: the slowest reader is hung up on, and who reads is served",
-    arguments: ["/now", "/later"])
+    arguments: ["/now", "/later", "/made"])
   func slowReaders(path: String) throws {
     let bytesMaximum = 3 * Self.answerBytes
     try withServer(bytesMaximum: bytesMaximum) { server, base in
@@ -91,6 +98,19 @@ struct UnreadAnswersTests {
     }
   }
 
+  @Test("who takes too long over an answer is hung up on, one that others share too", arguments: ["/now", "/shared"])
+  func tooLong(path: String) throws {
+    try withServer(bytesMaximum: 2 * Self.answerBytes) { server, base in
+      let idle = try IdleReader(server, path)
+      #expect(idle.waitForAnswer())
+      let connections = server.context.connections
+      connections.hangUp(owingSinceBefore: .min, answeredBefore: .min)
+      #expect(try HTTPClient.get(base + path, timeoutMilliseconds: 20_000).body.count == Self.answerBytes)
+      connections.hangUp(owingSinceBefore: .min, answeredBefore: .max)
+      #expect(try #require(idle.readToEnd()) < Self.answerBytes)
+    }
+  }
+
   @Test("a request's body is gone as soon as its answer is on its way")
   func bodies() throws {
     try withServer(bytesMaximum: 2 * Self.answerBytes) { server, _ in
@@ -104,6 +124,54 @@ struct UnreadAnswersTests {
 
 @Suite("What connections have in memory")
 struct OpenConnectionsTests {
+  /// No socket of this process: to hang up on it does nothing.
+  private static let socket: Int32 = .max
+
+  private func handles(_ count: Int) throws -> [OpaquePointer] {
+    try (1...count).map { try #require(OpaquePointer(bitPattern: $0 << 4)) }
+  }
+
+  @Test("one household has only so many connections, an address of IPv4 or 64 bits of IPv6")
+  func households() throws {
+    let addresses: [(high: UInt64, low: UInt64)] = [
+      (0x2001_0DB8_0000_0001, 1), (0x2001_0DB8_0000_0001, 2), (0x2001_0DB8_0000_0001, 3), (0x2001_0DB8_0000_0002, 1),
+      (0, 0xFFFF_C000_0201), (0, 0xFFFF_C000_0201), (0, 0xFFFF_C000_0201), (0, 0xFFFF_C000_0202),
+    ]
+    let connections = OpenConnections(bodyBytesMaximum: 1_000, answerBytesMaximum: 1_000, householdMaximum: 2)
+    let all = try handles(addresses.count)
+    func begin(_ index: Int) {
+      let household = Household(high: addresses[index].high, low: addresses[index].low)
+      connections.begin(all[index], socket: Self.socket, household: household)
+    }
+    for index in all.indices { begin(index) }
+    // From whom is hung up on nothing is taken.
+    #expect(all.map { connections.take($0, bytes: 1) } == [true, true, false, true, true, true, false, true])
+    // Who was refused has no place that another could get; who leaves has.
+    connections.end(all[2])
+    begin(2)
+    #expect(!connections.take(all[2], bytes: 1))
+    for index in [0, 2] { connections.end(all[index]) }
+    begin(2)
+    #expect(connections.take(all[2], bytes: 1))
+  }
+
+  @Test("beyond the bound of bodies the slowest is hung up on, of those with more than a little if there are any")
+  func slowest() throws {
+    let connections = OpenConnections(bodyBytesMaximum: 4_000, answerBytesMaximum: 1_000)
+    let all = try handles(4)
+    for each in all { connections.begin(each, socket: Self.socket) }
+    // Where two begin in one microsecond either is the slowest: so there is only one of its kind.
+    #expect(connections.take(all[0], bytes: 100) && connections.take(all[1], bytes: 3_900))
+    #expect(connections.take(all[2], bytes: 100))
+    #expect(!connections.take(all[1], bytes: 1) && connections.take(all[0], bytes: 1))
+    connections.end(all[1])
+    // All but one are answered: he has but a little, and is the only one who owes.
+    connections.noteRequest(all[2])
+    connections.noteRequest(all[3])
+    #expect(connections.take(all[3], bytes: 4_000))
+    #expect(!connections.take(all[0], bytes: 1) && connections.take(all[2], bytes: 1))
+  }
+
   @Test("twice the bound is never exceeded, even by those on whom nobody can hang up")
   func twice() throws {
     let connections = OpenConnections(bodyBytesMaximum: 10, answerBytesMaximum: 100)

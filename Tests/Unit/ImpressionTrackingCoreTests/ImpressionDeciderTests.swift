@@ -134,6 +134,8 @@ import Testing
     let decision = try Sample.decide(&decider, [.viewed(terms, age: moment.age)])
     #expect(decision.outcomes == [moment.reason.map(Outcome.rejected) ?? .accepted])
     #expect(decision.rejections.map(\.reason) == (moment.reason.map { [$0] } ?? []))
+    // How late is too late, a setting says.
+    #expect(!decision.rejections.contains { $0.reason == .tooLateArrival && $0.detail.contains("24 h") })
   }
 
   @Test("an event of another partition is forwarded where its token says; to one that is not there it is rejected")
@@ -158,6 +160,7 @@ import Testing
     let decision = try Sample.decide(&decider, Array(repeating: .viewed(terms), count: 100))
     #expect(decision.forwards.count == most)
     #expect(decision.outcomes.suffix(100 - most).allSatisfy { $0 == .rejected(.forwardedTooOften) })
+    #expect(Set(decision.rejections.map(\.detail)) == ["was sent on \(most) times already: write to partition 3"])
     let later = try Sample.decide(
       &decider, [.viewed(terms), .event(terms, .rendered), .viewed(try Sample.terms(number: 2, partition: 3))])
     #expect(later.outcomes == [.rejected(.forwardedTooOften), .forwarded, .forwarded])

@@ -8,6 +8,7 @@ struct JSONValueTests {
     let text = #"{"b":[1,-0.5e3,123456789012345678901234567890,true,null],"a":{"c":"\"\\\n\u0007\u200d\ud834\udd73é"}}"#
     let value = try JSONValue.parse(text.utf8)
     #expect(value.compactText == text)
+    #expect(JSONValue.text("\u{7F}\u{85}\u{2028}\u{E0001}").compactText == #""\u007f\u0085\u2028\udb40\udc01""#)
     #expect(try JSONValue.parse(value.prettyText.utf8) == value)
     #expect(value.inOrderOfNames.compactText.hasPrefix(#"{"a":{"c":"#))
   }

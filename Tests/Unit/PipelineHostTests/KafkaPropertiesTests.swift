@@ -50,7 +50,7 @@ struct KafkaPropertiesTests {
   func configuration() throws {
     func read(_ text: String) throws(ConfigurationProblems) -> KafkaProperties {
       try ConfigurationReader.read(commandLine: [:], environment: ["HANDBILL_KAFKA_PROPERTIES": text]) {
-        $0.value(PipelineSettings.kafkaPropertiesKey)
+        $0.value(ConnectionSettings.kafkaPropertiesKey)
       }
     }
     do throws(ConfigurationProblems) {

@@ -291,7 +291,7 @@ struct LostCommitsTests {
     for sequence in [11, 18] as [Int64] {
       #expect(gate.admit(.watermark(Watermark(time: time, sequence: sequence))) == .lost)
       #expect(gate.consumedWatermark < time)
-      #expect(gate.notice(now: time) == nil)
+      #expect(gate.gapRequest(now: time) == nil)
     }
     #expect(gate.admit(.watermark(Watermark(time: time, sequence: 19))) == .noted)
     #expect(gate.consumedWatermark == time)

@@ -166,7 +166,7 @@ struct PipelineCountsTests {
   @Test("while a flush does not end, the partition fills up and then reads no more")
   func full() throws {
     let partition = EchoPartition()
-    partition.pipeline.countKeysMaximum = 2
+    partition.pipeline.memory = PipelineMemory(countKeysMaximum: 2)
     try partition.open()
     try partition.process([(Echo.plain, .line("a"))])
     #expect(!partition.pipeline.standing.isFull)

@@ -141,7 +141,7 @@ struct PartitionPipelineTests {
     let partition = EchoPartition()
     try partition.open()
     let forwards = Array(repeating: (input: Echo.plain, event: Echo.Event.forward), count: 10_000)
-    for batch in 1...PipelineLimits.outboxEntriesMaximum / forwards.count {
+    for batch in 1...PipelineMemory.outboxEntriesMaximum / forwards.count {
       #expect(!partition.pipeline.isOutboxFull, "batch \(batch)")
       try partition.process(forwards)
     }

@@ -52,9 +52,9 @@ struct SequenceGateTests {
     ])
   func holes(sequence: RecordSequence) {
     var gate = gate()
-    #expect(gate.notice(now: moment(0)) == nil)
+    #expect(gate.gapRequest(now: moment(0)) == nil)
     _ = gate.admit(sequence)
-    #expect(gate.notice(now: moment(0)) == 6)
+    #expect(gate.gapRequest(now: moment(0)) == 6)
   }
 
   @Test("A hole that stays is told less and less often, for each time everything behind it is published again")
@@ -62,11 +62,11 @@ struct SequenceGateTests {
     var gate = gate()
     _ = gate.admit(.number(9))
     let hour: Int64 = 3_600_000
-    let told = stride(from: 0, to: 4 * hour, by: 1_000).filter { gate.notice(now: moment($0)) != nil }
+    let told = stride(from: 0, to: 4 * hour, by: 1_000).filter { gate.gapRequest(now: moment($0)) != nil }
     #expect(told.prefix(5) == [0, 5_000, 15_000, 35_000, 75_000])
     #expect(told.count < 35)
     let longest = zip(told, told.dropFirst()).map { $1 - $0 }.max()
-    #expect(longest == SequenceGate.noticeIntervalMillisecondsMaximum)
+    #expect(longest == SequenceGate.requestIntervalMillisecondsMaximum)
   }
 
   @Test(
@@ -80,22 +80,22 @@ struct SequenceGateTests {
     #expect(gate.admit(.watermark(mark)) == .noted)
     #expect(gate.consumedSequence == taken)
     #expect(gate.consumedWatermark == moment(1_000))
-    #expect((gate.notice(now: moment(0)) == nil) == (taken > 5))
+    #expect((gate.gapRequest(now: moment(0)) == nil) == (taken > 5))
     #expect(gate.admit(.number(.max)) != nil)
   }
 
   @Test("A hole that stays is told again after a while; one that is closed is not")
   func again() {
-    let interval = SequenceGate.noticeIntervalMilliseconds
+    let interval = SequenceGate.requestIntervalMilliseconds
     var gate = gate()
     _ = gate.admit(.number(9))
-    #expect(gate.notice(now: moment(10_000)) == 6)
-    #expect(gate.notice(now: moment(10_000 + interval - 1)) == nil)
-    #expect(gate.notice(now: moment(10_000 + interval)) == 6)
+    #expect(gate.gapRequest(now: moment(10_000)) == 6)
+    #expect(gate.gapRequest(now: moment(10_000 + interval - 1)) == nil)
+    #expect(gate.gapRequest(now: moment(10_000 + interval)) == 6)
     #expect(gate.admit(.number(6)) == nil)
-    #expect(gate.notice(now: moment(90_000)) == nil)
+    #expect(gate.gapRequest(now: moment(90_000)) == nil)
     _ = gate.admit(.number(9))
-    #expect(gate.notice(now: moment(90_001)) == 7)
+    #expect(gate.gapRequest(now: moment(90_001)) == 7)
   }
 
   @Test("However records are repeated and mixed, each sequence is taken once and in order")

@@ -10,6 +10,9 @@ package final class RegisteredApp: Sendable {
   init(_ app: App, _ appClass: AppClass, _ standing: AppStanding?) {
     (self.app, self.appClass, self.standing) = (app, appClass, standing)
   }
+
+  /// Whether anything that is its user's is taken: not while nobody has said that it is for users of 17 and over (A4, A8).
+  var takesUserData: Bool { app.isUnder17 == false }
 }
 
 /// The apps with their keys, and what the network as a whole sets.

@@ -41,7 +41,10 @@ package final class Serve: Hashable, Sendable {
   /// - Parameters:
   ///   - pacing: what the client goes by.
   ///   - references: make what the store link carries (M8); nil where it carries none.
-  package func servedAd(token: [UInt8], pacing: AdPacing, references: ClickReferences?) -> ServedAd {
+  ///   - countsBySession: the request's client id was not taken.
+  package func servedAd(
+    token: [UInt8], pacing: AdPacing, references: ClickReferences?, countsBySession: Bool
+  ) -> ServedAd {
     let action = action.served { app in
       references?.text(
         of: ClickReference(serveID: terms.serveID, partition: terms.partition, app: app), now: terms.issuedAt) ?? ""
@@ -49,7 +52,8 @@ package final class Serve: Hashable, Sendable {
     return ServedAd(
       ad: terms.ad, token: token, images: images, action: action, lifetimeMilliseconds: lifetimeMilliseconds,
       isTest: terms.isTest, serveID: terms.serveID,
-      revenue: ServedAd.Revenue(amount: developerRevenue, currency: terms.currency), pacing: pacing)
+      revenue: ServedAd.Revenue(amount: developerRevenue, currency: terms.currency), pacing: pacing,
+      countsBySession: countsBySession)
   }
 
   /// What billing will pay the developer for the impression (B2): the same share of the same price.

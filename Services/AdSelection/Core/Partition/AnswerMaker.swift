@@ -38,6 +38,8 @@ struct ReplyAddress: Hashable, Sendable {
   let isJSON: Bool
   /// It came by the edge, under the edge's mark: nobody else gets answers there.
   let isOfEdge: Bool
+  /// The request named a client id: whoever asks goes by it, unless the answer says that it was not taken.
+  let hasClientID: Bool
 
   init(_ request: LegibleRequest, isJSON: Bool, isOfEdge: Bool) {
     self.isJSON = isJSON
@@ -47,6 +49,7 @@ struct ReplyAddress: Hashable, Sendable {
     partition = request.replyPartition
     topic = request.replyTopic
     correlationID = request.correlationID
+    hasClientID = !request.clientID.isEmpty
   }
 
   /// The topic of the app's answers, whatever the header says, or the edge's.

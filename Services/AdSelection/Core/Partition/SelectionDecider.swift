@@ -147,7 +147,7 @@ package struct SelectionDecider: PartitionDecider {
   private func withoutMinor(
     _ incoming: IncomingRequest, arrival: Timestamp, _ snapshot: CatalogSnapshot
   ) -> IncomingRequest {
-    guard let app = snapshot.apps[incoming.app], app.app.isUnder17 != false else { return incoming }
+    guard let app = snapshot.apps[incoming.app], !app.takesUserData else { return incoming }
     return incoming.withoutUser(
       sessionHash: crypto.clients.hash(
         app: incoming.app, clientID: "", sessionID: incoming.legible.sessionID, now: arrival))
@@ -175,7 +175,7 @@ package struct SelectionDecider: PartitionDecider {
     into batch: inout BatchDecision<SelectionEffects>
   ) {
     guard forwardLimit.admit(incoming.reply.requestID) else {
-      batch.reject(index, .forwardedTooOften, "the request belongs to partition \(partition)")
+      batch.reject(index, .forwardedTooOften, "it was sent on too often already: write to partition \(partition)")
       return
     }
     let mark = incoming.payload.withUnsafeBytes {
@@ -203,7 +203,8 @@ package struct SelectionDecider: PartitionDecider {
           serve.servedAd(
             token: crypto.issuer.issue(serve.terms), pacing: settings.pacing,
             // What a minor does in one app nobody follows into another (A4, A8).
-            references: app.app.isUnder17 == false ? crypto.references : nil))
+            references: app.takesUserData ? crypto.references : nil,
+            countsBySession: address.hasClientID && !app.takesUserData))
       case .error(let error, let detail): .error(error, detail: detail)
       }
     batch.answers.append(

@@ -1,16 +1,19 @@
 internal import AdCore
 internal import Postgres
 
-/// What a campaign and each of its days may be charged (B4); a version that is known changes nothing.
+/// What a campaign, and each of its days from ``firstDay`` on, may be charged (B4). A known version changes nothing.
 struct FundCampaign: PostgresStatement {
-  static let sql = "SELECT treasury.fund_campaign($1, $2, $3, $4, $5, $6)"
+  static let sql = "SELECT treasury.fund_campaign($1, $2, $3, $4, $5, $6, $7)"
   let campaign: Campaign
   let currency: Currency
   let version: Int64
+  /// The budget day that goes on; nil where the advertiser's time zone is not known here: then no day is changed.
+  let firstDay: Int32?
 
   var parameters: [any PostgresValue] {
     [
       campaign.id, campaign.advertiser, currency, campaign.totalBudget, campaign.dailyBudget, version,
+      firstDay,
     ]
   }
 

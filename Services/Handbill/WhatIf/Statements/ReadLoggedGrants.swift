@@ -37,18 +37,19 @@ struct FindFirstBatch: PostgresStatement {
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Int64 { try row.decode(0) }
 }
 
-/// The allotments that were granted to a partition in some batches, and serve beyond a moment.
+/// The allotments that were granted to a partition in some batches, and serve beyond a moment and not beyond another.
 struct ReadLoggedGrants: PostgresStatement {
   static let sql = """
     SELECT batch_number, batch_index, id, ordinal, campaign, budget_day, amount, serve_until, click_rates
     FROM ad_selection.allotment
-    WHERE partition = $1 AND batch_number BETWEEN $2 AND $3 AND serve_until > $4
+    WHERE partition = $1 AND batch_number BETWEEN $2 AND $3 AND serve_until > $4 AND serve_until <= $5
     """
   let partition: Int32
   let batches: ClosedRange<Int64>
   let after: Timestamp
+  let upTo: Timestamp
 
-  var parameters: [any PostgresValue] { [partition, batches.lowerBound, batches.upperBound, after] }
+  var parameters: [any PostgresValue] { [partition, batches.lowerBound, batches.upperBound, after, upTo] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> LoggedGrant {
     LoggedGrant(

@@ -11,7 +11,6 @@ typedef struct hb_http_options {
   uint16_t port;       /* 0: any free one */
   unsigned int thread_count;
   unsigned int connection_limit;
-  unsigned int connection_limit_per_address; /* 0: none */
   unsigned int idle_timeout_seconds;
   size_t connection_memory_bytes; /* holds the request's line and headers */
   const char *certificate;        /* PEM, with what is between it and the authority; NULL: without TLS */
@@ -39,6 +38,10 @@ int hb_http_socket(struct MHD_Connection *connection);
    known. */
 #define HB_HTTP_ADDRESS_BYTES 64
 void hb_http_client_address(struct MHD_Connection *connection, char *text);
+
+/* The other side's IP address as a number of 128 bits, an IPv4 address as the part of IPv6 that stands for it. Returns 0
+   when it is not known. */
+int hb_http_client_number(struct MHD_Connection *connection, uint64_t *high, uint64_t *low);
 
 /* Stops taking new connections; those that are open go on. The socket returned, unless it is negative, is to be
    closed after MHD_stop_daemon: threads may use it until then. */

@@ -112,7 +112,8 @@ struct MoneyAudit {
     request(campaign.totalBudget, &state.campaigns[campaign.id, default: Account()])
     state.daily[campaign.id] = campaign.dailyBudget
     state.flightEnds[campaign.id] = campaign.flightEnd.milliseconds
-    for day in Int32(now / 86_400_000) - 1...Int32(now / 86_400_000) + 3 {
+    // The worlds' advertisers live by UTC: the day that goes on, and those that may be sold from already.
+    for day in Int32(now / 86_400_000)...Int32(now / 86_400_000) + 3 {
       let key = "\(campaign.id)/\(day)"
       guard var account = state.days[key] else { continue }
       request(campaign.dailyBudget ?? campaign.totalBudget, &account)

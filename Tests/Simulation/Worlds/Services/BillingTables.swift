@@ -95,12 +95,15 @@ struct BillingTables: SimulatedTables {
 
   /// The catalogue says what may be spent.
   mutating func fund(_ message: CatalogMessage, now: Timestamp) {
+    var firstDay: Int32?
     switch message {
     case .record(.advertiser(let advertiser), _): advertisers[advertiser.id] = advertiser
-    case .record(.campaign(let campaign), _) where campaign.kind != .house: campaigns[campaign.id] = campaign
+    case .record(.campaign(let campaign), _) where campaign.kind != .house:
+      campaigns[campaign.id] = campaign
+      firstDay = calendar(of: campaign.advertiser)?.day(of: now).number
     default: return
     }
-    budgets.fund(message, now: now)
+    budgets.fund(message, firstDay: firstDay)
     steps.append(.funded(message, now))
   }
 
@@ -139,11 +142,15 @@ struct BillingTables: SimulatedTables {
     return knowledge
   }
 
+  private func calendar(of advertiser: AdvertiserID) -> BudgetCalendar? {
+    advertisers[advertiser].flatMap { BudgetCalendar(timeZone: $0.timeZone) }
+  }
+
   private func terms(of query: Set<CampaignID>) -> [CampaignID: CampaignTerms] {
     var terms: [CampaignID: CampaignTerms] = [:]
     for id in query {
       guard let campaign = campaigns[id], let advertiser = advertisers[campaign.advertiser],
-        let calendar = BudgetCalendar(timeZone: advertiser.timeZone)
+        let calendar = calendar(of: campaign.advertiser)
       else { continue }
       terms[id] = CampaignTerms(
         advertiser: advertiser.id, currency: advertiser.currency, calendar: calendar,

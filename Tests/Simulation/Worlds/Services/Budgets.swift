@@ -104,7 +104,8 @@ struct Budgets: Equatable {
     }
   }
 
-  mutating func fund(_ message: CatalogMessage, now: Timestamp) {
+  /// - Parameter firstDay: the budget day of a campaign's advertiser that goes on: days that are over stay as they are.
+  mutating func fund(_ message: CatalogMessage, firstDay: Int32?) {
     switch message {
     case .record(.advertiser(let advertiser), _):
       let key = Key.account(advertiser.id, advertiser.currency)
@@ -112,8 +113,8 @@ struct Budgets: Equatable {
     case .record(.campaign(let campaign), _) where campaign.kind != .house:
       levels[.campaign(campaign.id), default: Level(requested: 0)].request(campaign.totalBudget)
       daily[campaign.id] = campaign.dailyBudget
-      let first = Int32(now.milliseconds / 86_400_000) - 1
-      for case .day(campaign.id, let day) in levels.keys where day >= first {
+      guard let firstDay else { return }
+      for case .day(campaign.id, let day) in levels.keys where day >= firstDay {
         levels[.day(campaign.id, day)]?.request(campaign.dailyBudget ?? campaign.totalBudget)
       }
     default: break

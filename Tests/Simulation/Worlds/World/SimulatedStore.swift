@@ -187,11 +187,11 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       for (output, confirmed) in checkpoint.confirmed.enumerated() { row.outputs[output].confirmedSequence = confirmed }
       for (input, time) in checkpoint.consumedWatermarks.enumerated() { row.inputs[input].consumedWatermark = time }
       note(&row, delivered: checkpoint.deliveredOutbox, gapRequests: checkpoint.gapRequests)
-      for notice in checkpoint.answeredGapRequests {
+      for request in checkpoint.answeredGapRequests {
         context.world.coverage.note(.gapRequestsAnswered)
-        var answered = row.answered[notice.consumer] ?? row.outputs.map { _ in 0 }
-        answered[notice.output] = max(answered[notice.output], notice.number)
-        row.answered[notice.consumer] = answered
+        var answered = row.answered[request.consumer] ?? row.outputs.map { _ in 0 }
+        answered[request.output] = max(answered[request.output], request.number)
+        row.answered[request.consumer] = answered
       }
       books.partitions[checkpoint.partition] = row
     }
@@ -238,18 +238,18 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     try call(.gapRequests, partition) { () throws(PipelineError) in
       guard context.world.sabotage != .ignoreMissing, context.world.sabotage != .dropRepublishing else { return [] }
       let row = books.row(partition)
-      var notices: [ReceivedGapRequest] = []
+      var requests: [ReceivedGapRequest] = []
       for consumer in books.consumers {
         for request in consumer.partitions[partition]?.gapRequests ?? [] {
           guard let output = books.outputTopics.firstIndex(of: consumer.inputTopics[request.input]),
             request.number > row.answered[consumer.name]?[output] ?? 0
           else { continue }
-          notices.append(
+          requests.append(
             ReceivedGapRequest(
               consumer: consumer.name, number: request.number, output: output, sequence: request.sequence))
         }
       }
-      return notices
+      return requests
     }
   }
 }

@@ -164,9 +164,9 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     let pipeline = Pipeline(
       service: service, partition: partition, partitionCount: partitionCount, store: store, writer: context.writer,
       clock: context.clock)
-    pipeline.outboxEntriesMaximum = world.plan.outboxEntriesMaximum
-    pipeline.countKeysMaximum = world.plan.countKeysMaximum
-    pipeline.memory = PipelineMemory(outboxBytesMaximum: world.plan.outboxBytesMaximum)
+    pipeline.memory = PipelineMemory(
+      outboxBytesMaximum: world.plan.outboxBytesMaximum, countKeysMaximum: world.plan.countKeysMaximum,
+      outboxEntriesMaximum: world.plan.outboxEntriesMaximum)
     context.partitionCounts[partition] = partitionCount
     context.openedOn[partition] = world.server
     batchesBeyond[partition] = nil

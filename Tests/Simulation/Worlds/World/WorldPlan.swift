@@ -71,7 +71,7 @@ struct WorldPlan {
     // Not drawn, so that the other worlds stay what they were.
     keepsFirstBackup = hasRestores && steps.isMultiple(of: 5)
     batchRecordsMaximum = random.pick([1, 6])
-    outboxEntriesMaximum = random.pick([PipelineLimits.outboxEntriesMaximum, 1, 3])
+    outboxEntriesMaximum = random.pick([PipelineMemory.outboxEntriesMaximum, 1, 3])
     countKeysMaximum = random.pick([PipelineMemory.countKeysMaximum, 1, 3])
     if random.chance(200) { appRequestsPerHour = Int64(random.number(1...8)) }
     guard random.chance(300) else { return }

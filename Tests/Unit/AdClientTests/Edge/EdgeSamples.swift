@@ -5,9 +5,11 @@ import Testing
 @testable import AdClient
 
 /// The way of one client to an edge at an address.
-func edgeTransport(_ address: String, log: @escaping AdLog = { _ in }) throws -> EdgeTransport {
+func edgeTransport(
+  _ address: String, deadlineMilliseconds: Int64 = 3_000, log: @escaping AdLog = { _ in }
+) throws -> EdgeTransport {
   let context = AdTransport.Context(
-    app: try #require(AppID(sampleApp)), appKey: "key", deadlineMilliseconds: 3_000, log: log)
+    app: try #require(AppID(sampleApp)), appKey: "key", deadlineMilliseconds: deadlineMilliseconds, log: log)
   return EdgeTransport(EdgeConnection(address), address: address, context: context, batchMilliseconds: 1)
 }
 

@@ -87,7 +87,7 @@ struct EdgeTransportTests {
         }
       }
     }
-    let transport = try edgeTransport(server.address)
+    let transport = try edgeTransport(server.address, deadlineMilliseconds: 30_000)
     #expect(try await ask(transport) == .error(.inventoryUnavailable))
     transport.close(timeoutMilliseconds: 0)
     let ids = server.requests.map { request in

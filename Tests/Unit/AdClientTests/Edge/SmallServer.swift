@@ -30,6 +30,9 @@ final class SmallServer: Sendable {
     }
   }
 
+  /// How TLS begins, which is not spoken here.
+  private static let handshake: UInt8 = 0x16
+
   let port: UInt16
   private let listener: Int32
   private let log = Mutex<[Request]>([])
@@ -84,7 +87,7 @@ final class SmallServer: Sendable {
     var head: Range<Int>?
     while head == nil {
       head = bytes.firstRange(of: end)
-      if head == nil, !more() { return false }
+      if head == nil, !more() || bytes.first == Self.handshake { return false }
     }
     guard let head else { return false }
     let lines = String(decoding: bytes[..<head.lowerBound], as: UTF8.self).split(separator: "\r\n")

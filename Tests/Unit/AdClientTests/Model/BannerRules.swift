@@ -8,7 +8,7 @@ struct BannerSituation {
   enum Life { case inUse, away, ending, ended }
   enum Load {
     case none, asked
-    case fetching(covers: Bool, wide: Bool)
+    case fetching(covers: Bool, wide: Bool, until: Int64)
   }
   enum Tap {
     case none
@@ -52,7 +52,7 @@ struct BannerSituation {
   }
   var isAsked: Bool { if case .asked = load { true } else { false } }
   var fetching: (covers: Bool, wide: Bool)? {
-    if case .fetching(let covers, let wide) = load { (covers, wide) } else { nil }
+    if case .fetching(let covers, let wide, _) = load { (covers, wide) } else { nil }
   }
 
   /// E, D2: an error empties the banner; the next request waits twice as long each time.
@@ -100,13 +100,14 @@ struct BannerSituation {
     told.append(.clears)
   }
 
-  private enum Due { case cover, warning, expiry, ask }
+  private enum Due { case cover, warning, images, expiry, ask }
 
   /// What is due, by its moment; of equal ones in this order.
   private var dues: [(at: Int64, what: Due)] {
     var dues: [(Int64, Due)] = []
     if case .opening(let until) = tap { dues.append((until, .cover)) }
     if let warnAt { dues.append((warnAt, .warning)) }
+    if case .fetching(_, _, let until) = load { dues.append((until, .images)) }
     if let ad, !isSeen, isIdle { dues.append((ad.expiresAt, .expiry)) }
     if life == .inUse, isActive, case .none = load, isIdle, ad == nil || isShown { dues.append((askAt, .ask)) }
     return dues
@@ -126,6 +127,7 @@ struct BannerSituation {
       case .warning:
         told.append(.didFail(.bannerVisibleWithoutContent))
         warnAt = now + 10_000
+      case .images: fail(.assetLoadFailure)
       case .expiry: fail(.adUnloaded)
       case .ask:
         load = .asked
@@ -157,13 +159,13 @@ enum BannerRules {
     Rule(
       "D1: an ad is on its way", when: { $1 == .answeredCovering && $0.isAsked },
       then: {
-        $0.load = .fetching(covers: true, wide: $0.wantsWide)
+        $0.load = .fetching(covers: true, wide: $0.wantsWide, until: $0.now + 60_000)
         $0.told.append(.willLoad)
       }),
     Rule(
       "D1: an ad is on its way", when: { $1 == .answeredLeaving && $0.isAsked },
       then: {
-        $0.load = .fetching(covers: false, wide: $0.wantsWide)
+        $0.load = .fetching(covers: false, wide: $0.wantsWide, until: $0.now + 60_000)
         $0.told.append(.willLoad)
       }),
     Rule("E3: there is none", when: { $1 == .answeredError && $0.isAsked }, then: { $0.fail(.inventoryUnavailable) }),

@@ -17,6 +17,7 @@ struct InterstitialSituation {
   var tap = Tap.none
   var isActive = true
   var isShown = false
+  var imagesUntil: Int64 = 0
   var expiresAt: Int64 = 0
   var isStopping = false
   var told: [ModelTold] = []
@@ -29,10 +30,8 @@ struct InterstitialSituation {
     case .none, .asking: false
     }
   }
-  var isSeen: Bool {
-    if case .covering = tap { return false }
-    return isActive && isShown
-  }
+  var isCovering: Bool { if case .covering = tap { true } else { false } }
+  var isSeen: Bool { isActive && isShown && !isCovering }
 
   /// D5: an error comes first, then the end of what was loaded.
   mutating func fail(_ error: AdError) {
@@ -64,11 +63,14 @@ struct InterstitialSituation {
     stage = .gone
   }
 
-  private var dues: [(at: Int64, isCover: Bool)] {
-    var dues: [(Int64, Bool)] = []
-    if case .opening(let until) = tap { dues.append((until, true)) }
+  private enum Due { case cover, images, expiry }
+
+  private var dues: [(at: Int64, what: Due)] {
+    var dues: [(Int64, Due)] = []
+    if case .opening(let until) = tap { dues.append((until, .cover)) }
+    if stage == .fetching { dues.append((imagesUntil, .images)) }
     // A modal ad has no end but the user's; a page's comes when nobody sees it and it does not act.
-    if stage == .loaded || stage == .page && !isSeen && isIdle { dues.append((expiresAt, false)) }
+    if stage == .loaded || stage == .page && !isSeen && isIdle { dues.append((expiresAt, .expiry)) }
     return dues
   }
 
@@ -76,14 +78,15 @@ struct InterstitialSituation {
 
   mutating func settle() {
     while let first = dues.filter({ $0.at <= now }).min(by: { $0.at < $1.at }) {
-      guard first.isCover else {
-        unload()
-        continue
+      switch first.what {
+      case .cover:
+        tap = .none
+        told.append(.didFinish)
+        fail(.adAssetLoadPending)
+        stopIfIdle()
+      case .images: fail(.assetLoadFailure)
+      case .expiry: unload()
       }
-      tap = .none
-      told.append(.didFinish)
-      fail(.adAssetLoadPending)
-      stopIfIdle()
     }
   }
 }
@@ -119,6 +122,7 @@ enum InterstitialRules {
       "D1", when: { $1 == .answeredCovering && $0.stage == .asked },
       then: {
         $0.stage = .fetching
+        $0.imagesUntil = $0.now + 60_000
         $0.covers = true
         $0.told.append(.willLoad)
       }),
@@ -126,6 +130,7 @@ enum InterstitialRules {
       "D1", when: { $1 == .answeredLeaving && $0.stage == .asked },
       then: {
         $0.stage = .fetching
+        $0.imagesUntil = $0.now + 60_000
         $0.covers = false
         $0.told.append(.willLoad)
       }),
@@ -186,7 +191,8 @@ enum InterstitialRules {
       }),
     Rule("T14: on screen", when: { $1 == .shown && $0.stage == .page }, then: { $0.isShown = true }),
     Rule("T14: off screen", when: { $1 == .hidden && $0.stage == .page }, then: { $0.isShown = false }),
-    Rule("D5: the user closes it", when: { $1 == .closed && $0.stage == .modal && $0.isIdle }, then: { $0.unload() }),
+    Rule(
+      "D5: the user closes it", when: { $1 == .closed && $0.stage == .modal && !$0.isCovering }, then: { $0.unload() }),
     Rule("D5: it cannot be drawn", when: { $1 == .drawingFailed && $0.hasAd }, then: { $0.fail(.assetLoadFailure) }),
   ]
 

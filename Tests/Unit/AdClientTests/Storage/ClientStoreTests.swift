@@ -1,6 +1,8 @@
 import AdBasics
 import AdEvents
+import Foundation
 import LocalProcesses
+import SQLite
 import Synchronization
 import Testing
 
@@ -29,11 +31,21 @@ func token(_ event: OutgoingEvent) -> UInt8? {
   return token.first
 }
 
+extension ClientStore {
+  /// The number of an event that was taken.
+  func keep(_ event: OutgoingEvent) -> Int64? { if case .kept(let number) = append(event) { number } else { nil } }
+}
+
+/// The store's database, opened by somebody else.
+func openedDatabase(_ folder: TemporaryFolder) throws -> SQLiteDatabase {
+  try SQLiteDatabase(path: folder.path("sdk/\(sampleApp).sqlite"))
+}
+
 @Suite("What the client keeps on disk")
 struct ClientStoreTests {
-  private func open(_ folder: TemporaryFolder) throws -> ClientStore {
+  private func open(_ folder: TemporaryFolder, log: @escaping AdLog = { _ in }) throws -> ClientStore {
     let app = try #require(AppID(sampleApp))
-    let store = ClientStore.open(folder.storage, app: app, log: { _ in })
+    let store = ClientStore.open(folder.storage, app: app, log: log)
     return try #require(store)
   }
 
@@ -43,7 +55,7 @@ struct ClientStoreTests {
     let events = try (1...5).map { try sampleEvent(UInt8($0), client: "client-\($0 % 2)") }
     do {
       let store = try open(folder)
-      for event in events { #expect(store.append(event) != nil) }
+      for event in events { #expect(store.keep(event) != nil) }
       store.remove(2)
     }
     let store = try open(folder)
@@ -66,13 +78,13 @@ struct ClientStoreTests {
         let another = OutgoingEvent(
           id: DeviceClock.newID(), time: event.time, app: event.app, partitionKey: event.partitionKey,
           message: event.message)
-        #expect(store.append(another) != nil)
+        #expect(store.keep(another) != nil)
       }
-      #expect(store.append(try sampleEvent(2)) == nil)
-      #expect(store.append(try sampleEvent(3)) == nil)
+      #expect(store.keep(try sampleEvent(2)) == nil)
+      #expect(store.keep(try sampleEvent(3)) == nil)
       #expect(store.refusedCount == 2 && store.eventCount == ClientStore.eventsMaximum)
       store.remove(1)
-      #expect(store.append(try sampleEvent(4)) != nil, "there is room again")
+      #expect(store.keep(try sampleEvent(4)) != nil, "there is room again")
     }
     #expect(try open(folder).refusedCount == 2)
   }
@@ -87,12 +99,12 @@ struct ClientStoreTests {
         message: .stored(EncodedEvent(type: event.encoded.type, value: Array(repeating: 0, count: byteCount))))
     }
     let quarter = ClientStore.bytesMaximum / 4
-    let numbers = (0..<4).compactMap { _ in store.append(large(quarter)) }
-    #expect(store.append(event) == nil && store.refusedCount == 1)
+    let numbers = (0..<4).compactMap { _ in store.keep(large(quarter)) }
+    #expect(store.keep(event) == nil && store.refusedCount == 1)
     store.remove(try #require(numbers.dropFirst().first))
-    #expect(store.append(large(quarter + 1)) == nil)
-    #expect(store.append(large(quarter)) != nil)
-    #expect(store.append(event) == nil && store.eventCount == 4)
+    #expect(store.keep(large(quarter + 1)) == nil)
+    #expect(store.keep(large(quarter)) != nil)
+    #expect(store.keep(event) == nil && store.eventCount == 4)
   }
 
   @Test("A8: the client id is made once, kept, and another after it was forgotten")
@@ -120,11 +132,11 @@ struct ClientStoreTests {
   func closed() throws {
     let folder = try TemporaryFolder()
     let first = try open(folder)
-    #expect(first.append(try sampleEvent(1)) != nil)
+    #expect(first.keep(try sampleEvent(1)) != nil)
     first.close()
     let second = try open(folder)
     #expect(second.eventCount == 1)
-    #expect(first.append(try sampleEvent(2)) == nil && first.eventCount == 1)
+    #expect(first.keep(try sampleEvent(2)) == nil && first.eventCount == 1)
     first.remove(1)
     #expect(second.events(after: 0, limit: 10).count == 1)
   }
@@ -135,7 +147,57 @@ struct ClientStoreTests {
     let app = try #require(AppID(sampleApp))
     let store = ClientStore.open(.folder("/dev/null/none"), app: app) { entry in entries.withLock { $0.append(entry) } }
     #expect(entries.withLock { $0.map(\.level) } == [.warning])
-    #expect(try store?.append(sampleEvent(1)) != nil)
+    #expect(try store?.keep(sampleEvent(1)) != nil)
     #expect(store?.eventCount == 1)
+  }
+
+  @Test("A file that cannot be read is set aside and a new one begun; the log says so once", arguments: [true, false])
+  func unreadable(isNoDatabase: Bool) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("sdk/\(sampleApp).sqlite")
+    let first = try open(folder)
+    #expect(first.keep(try sampleEvent(1)) != nil)
+    first.close()
+    var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    // Its header, or everything behind its first page.
+    for index in isNoDatabase ? 0..<100 : 4_096..<bytes.count { bytes[index] = 0xFF }
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    let entries = Mutex<[AdLogEntry]>([])
+    let log: AdLog = { entry in entries.withLock { $0.append(entry) } }
+    let second = try open(folder, log: log)
+    #expect(second.eventCount == 0)
+    #expect(second.keep(try sampleEvent(2)) != nil)
+    second.close()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".unreadable")) == Data(bytes))
+    #expect(try open(folder, log: log).events(after: 0, limit: 10).map { token($0.event) } == [2])
+    #expect(entries.withLock { $0.count } == 1)
+  }
+
+  @Test("An event that cannot be read any more is dropped, counted and logged, and takes no other's place")
+  func unreadableEvent() throws {
+    let folder = try TemporaryFolder()
+    do {
+      let store = try open(folder)
+      for number in 1...4 as ClosedRange<UInt8> { #expect(store.keep(try sampleEvent(number)) != nil) }
+    }
+    try openedDatabase(folder).run("UPDATE event SET type = 'of another version' WHERE number = 1")
+    let entries = Mutex<[AdLogEntry]>([])
+    let store = try open(folder) { entry in entries.withLock { $0.append(entry) } }
+    #expect(store.events(after: 0, limit: 2).map { token($0.event) } == [2, 3])
+    #expect(store.refusedCount == 1 && store.eventCount == 3)
+    #expect(entries.withLock { $0.map(\.level) } == [.warning])
+  }
+
+  @Test("A second client of the app hears that another has its file, and works in memory")
+  func second() throws {
+    let folder = try TemporaryFolder()
+    let first = try open(folder)
+    let entries = Mutex<[AdLogEntry]>([])
+    let second = try open(folder) { entry in entries.withLock { $0.append(entry) } }
+    #expect(
+      entries.withLock { $0.map(\.text) }
+        == ["nothing is kept on disk: another AdNetworkClient has it: close() it first"])
+    #expect(second.keep(try sampleEvent(1)) != nil)
+    #expect(first.eventCount == 0)
   }
 }

@@ -2,6 +2,7 @@ import AdBasics
 import AdEvents
 import Foundation
 import LocalProcesses
+import SQLite
 import Synchronization
 import Testing
 
@@ -142,13 +143,36 @@ struct DurableTransportTests {
     #expect(try store(folder).refusedCount == 3, "the count outlives the process")
   }
 
+  @Test("What the disk does not take gets to the network all the same; what that refuses is counted")
+  func fullDisk() throws {
+    let folder = try TemporaryFolder()
+    try store(folder).close()
+    try openedDatabase(folder).run(
+      "CREATE TRIGGER full BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+    let network = HoldingTransport(room: 2)
+    let kept = try store(folder)
+    let transport = DurableTransport(network, store: kept)
+    let ends = Mutex<[EventEnd]>([])
+    func send(_ number: UInt8) throws -> Bool {
+      transport.send(try sampleEvent(number)) { end in ends.withLock { $0.append(end) } }
+    }
+    #expect(try send(1))
+    #expect(try send(2))
+    #expect(try !send(3), "the network takes no more than it has room for")
+    #expect(network.tokens == [1, 2] && kept.eventCount == 0 && kept.refusedCount == 1)
+    network.open(.refused)
+    #expect(ends.withLock { $0 } == [.refused, .refused] && kept.refusedCount == 3)
+    #expect(transport.close(timeoutMilliseconds: 0))
+    #expect(try !send(4), "it is closed")
+  }
+
   @Test("A process that is killed loses nothing that it was told it has")
   func killed() async throws {
     let path = "/tmp/handbill-killed-\(getpid()).sqlite"
     defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) } }
     await #expect(processExitsWith: .signal(SIGKILL)) {
       let store = try ClientStore(path: "/tmp/handbill-killed-\(getppid()).sqlite")
-      for number in 1...20 as ClosedRange<UInt8> { _ = store.append(try sampleEvent(number)) }
+      for number in 1...20 as ClosedRange<UInt8> { _ = store.keep(try sampleEvent(number)) }
       kill(getpid(), SIGKILL)
     }
     let kept = try ClientStore(path: path)
