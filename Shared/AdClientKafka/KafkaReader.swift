@@ -74,12 +74,12 @@ final class KafkaReader {
     }
   }
 
-  /// What the consumer says is wrong: an outage is remembered while it reconnects by itself.
+  /// What the consumer says is wrong: an outage is remembered while it reconnects by itself. That one broker is away is none.
   ///
   /// - Throws: The error, when the consumer is of no more use.
   static func take(_ error: KafkaError, _ transport: TransportState) throws(KafkaError) {
     if error.isFatal || !error.isRetriable { throw error }
-    if error.kind == .brokerUnavailable { transport.note("no answers come", error) }
+    if error.codeName == KafkaError.allBrokersDown.codeName { transport.note("no answers come", error) }
   }
 
   /// One partition for the life of the transport, the same in all response topics.

@@ -158,7 +158,7 @@ final class KafkaSender {
 
   /// Delivery reports, on the producer's thread. A success counts whichever producer tells it.
   static func take(_ reports: [KafkaDeliveryReport], _ transport: TransportState) {
-    if reports.contains(where: { $0.error == nil }) { transport.connected() }
+    if reports.contains(where: { $0.error == nil }) { transport.delivered() }
     let told = transport.withProgress { state in
       reports.compactMap { report in
         report.reportID >= requestReports

@@ -95,6 +95,14 @@ final class TransportState: Sendable {
   /// The network was heard.
   func connected() { change(.connected) }
 
+  /// A broker has taken a record: it is there. What the reader lacks, as a topic or the right to read it, it lacks still.
+  func delivered() {
+    switch withLock({ $0.connection }).problem?.kind {
+    case .topicMissing, .unauthorized: break
+    default: connected()
+    }
+  }
+
   /// Remembers why the connection is built again.
   func note(_ what: String, _ error: KafkaError) {
     note(AdConnectionProblem(error, "\(what): \(error)", servers: settings.bootstrapServers))

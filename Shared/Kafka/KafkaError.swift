@@ -86,6 +86,9 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
     self.partition = partition
   }
 
+  /// No broker can be reached; of one that is away librdkafka tells otherwise.
+  package static let allBrokersDown = KafkaError(code: RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+
   /// Reads an error object and destroys it; nil means success.
   static func consume(_ error: OpaquePointer?) -> KafkaError? {
     guard let error = unsafe error else { return nil }

@@ -149,7 +149,12 @@ final class BudgetCatalog: Sendable {
     _ = try connection.run(
       FundCampaign(
         campaign: campaign.value, currency: currency, version: campaign.version,
-        firstDay: calendar?.day(of: clock.now).number))
+        firstDay: calendar?.day(of: clock.now).number ?? earliestDay))
+  }
+
+  /// The day before that of UTC: where an advertiser's time zone is not known here, no zone's is further behind.
+  private var earliestDay: Int32 {
+    Int32(clamping: clock.now.milliseconds / 86_400_000 - 1)
   }
 
   private func forgetClickCounts(_ key: String, in connection: PostgresConnection) throws(PostgresError) {

@@ -235,9 +235,9 @@ final class EdgeFront: Sendable {
 
   /// - Parameter cost: in requests, of which the address has paid one.
   private func admit(_ visitor: Visitor, app: AppID, clientKey: String, cost: Int = 1) throws(EdgeRefusal) {
-    try gate.admit(visitor.address, further: cost - 1)
-    // A client beyond his own allowance takes nothing of his app's.
+    // A client beyond his own allowance takes nothing of what he shares with others.
     try gate.admit(clientKey: clientKey, of: app, cost: cost)
+    try gate.admit(visitor.address, further: cost - 1)
     try gate.admit(app, of: cost)
   }
 

@@ -17,7 +17,8 @@ enum DemoCommand {
 
       Where HANDBILL_DATABASE_URL or DATABASE_URL is set it takes that database in place of its own: it migrates it,
       fills it with keys that everybody knows, and begins its logs anew. A database whose catalogue has other records, and
-      a Kafka with a network's topics that no run in its folder has made, are refused and stay as they are (exit 78).
+      a Kafka with a network's catalogue, are refused and stay as they are (exit 78), but for those that a run in the same
+      folder has begun.
       """,
     options: LocalNetworkSettings.options + SimulationOptions.options + [
       .value("seconds", "COUNT", help: "How long devices come (else DEMO_SECONDS, else 30)."),

@@ -52,18 +52,28 @@ final class DemoFolder: Sendable {
     guard isWritten, rename(unfinished, path) == 0 else { throw DemoFailure("\(path) cannot be written") }
   }
 
-  /// Which broker the last run used; nil before the first.
-  var lastBroker: String? {
-    FileManager.default.contents(atPath: file("broker")).map { String(decoding: $0, as: UTF8.self) }
-  }
-
-  /// Remembers which broker this run uses.
+  /// Which broker the last run used, and remembers this one.
   ///
-  /// - Returns: whether it is another than the last one, so that the stored positions belong to other logs.
+  /// - Returns: whether it is another, so that the stored positions belong to other logs.
   func isBrokerNew(_ description: String) throws -> Bool {
-    let last = lastBroker
+    let last = text(of: "broker")
     try write(description, to: file("broker"))
     return last != description
+  }
+
+  /// Whether a network of this folder has its records on that server, which is not of the folder.
+  func hasUsed(_ server: String) -> Bool { usedServers.contains(server) }
+
+  /// Remembers that it has from now on.
+  func noteUse(of server: String) throws {
+    guard !hasUsed(server) else { return }
+    try write((usedServers + [server]).map { $0 + "\n" }.joined(), to: file("servers"))
+  }
+
+  private var usedServers: [String] { text(of: "servers")?.split(separator: "\n").map(String.init) ?? [] }
+
+  private func text(of name: String) -> String? {
+    FileManager.default.contents(atPath: file(name)).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

@@ -109,7 +109,7 @@ extension LocalNetwork {
       let seed = SeedNetwork(now: SystemClock().now)
       let connection = try DatabaseAddress.connect(databaseURL)
       if let given = settings.database {
-        try GivenServers.check(connection, namedBy: given.variable, seed: seed)
+        try GivenServers.take(connection, namedBy: given.variable, into: folder, seed: seed)
       }
       let applied = try MigrationRunner().up(connection)
       if case .own = database { try DatabaseUser.makeLogins(connection) }
@@ -135,7 +135,7 @@ extension LocalNetwork {
       switch settings.kafka {
       case .external(let servers):
         let kafka = KafkaAddress(bootstrapServers: servers, isEmbedded: false)
-        try GivenServers.check(kafka, folder: folder)
+        try GivenServers.take(kafka, into: folder)
         tell("Kafka at \(servers)")
         return kafka
       case .local:

@@ -46,9 +46,14 @@ final class EdgeConnection: Sendable {
   deinit { session.finishTasksAndInvalidate() }
 
   /// Posts protobuf. `completion` is called once, on a thread of the session.
+  ///
+  /// - Parameters:
+  ///   - timeoutMilliseconds: How long nothing may come or go.
+  ///   - timeLimitMilliseconds: How long all may take; as long where none is given.
   @discardableResult
   func post(
-    _ path: String, _ body: [UInt8], timeoutMilliseconds: Int64, completion: @escaping @Sendable (Outcome) -> Void
+    _ path: String, _ body: [UInt8], timeoutMilliseconds: Int64, timeLimitMilliseconds: Int64? = nil,
+    completion: @escaping @Sendable (Outcome) -> Void
   ) -> Exchange {
     var request = URLRequest(url: base.appendingPathComponent(path))
     request.httpMethod = "POST"
@@ -58,7 +63,7 @@ final class EdgeConnection: Sendable {
     let task = session.dataTask(with: request)
     collector.begin(task.taskIdentifier, completion)
     task.resume()
-    task.cancel(afterMilliseconds: timeoutMilliseconds)
+    task.cancel(afterMilliseconds: timeLimitMilliseconds ?? timeoutMilliseconds)
     return Exchange(task: task)
   }
 }

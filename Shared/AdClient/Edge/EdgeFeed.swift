@@ -119,7 +119,9 @@ extension EdgeTransport {
     if let alarm { after(max(1, alarm.milliseconds(since: now))) { self.sendEvents() } }
     guard let batch else { return }
     exchange {
-      edge.post("v1/events", batch.encoded(), timeoutMilliseconds: EdgeBatch.timeoutMilliseconds, completion: $0)
+      edge.post(
+        "v1/events", batch.encoded(), timeoutMilliseconds: EdgeBatch.timeoutMilliseconds,
+        timeLimitMilliseconds: EdgeBatch.timeLimitMilliseconds, completion: $0)
     } completion: { [self] outcome in
       take(outcome, of: batch)
       sendEvents()

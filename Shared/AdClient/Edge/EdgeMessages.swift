@@ -7,8 +7,10 @@ struct EdgeBatch {
   static let eventsMaximum = 100
   /// The most bytes of their values, well below the edge's limit for the whole.
   static let bytesMaximum = 200_000
-  /// How long the edge may take for it.
+  /// How long nothing may come or go of it.
   static let timeoutMilliseconds: Int64 = 30_000
+  /// How long all of it may take: no longer than the edge waits for a whole request.
+  static let timeLimitMilliseconds: Int64 = 150_000
 
   let appKey: String
   /// The client id, else the session id.

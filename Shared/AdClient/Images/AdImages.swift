@@ -20,6 +20,8 @@ public final class AdImages: Sendable {
   private let folder: URL?
   private let bytesMaximum: Int
   private let memory = Mutex(Memory())
+  /// By name, those on their way: whoever wants the same waits for the same.
+  private let coming = Mutex<[String: Task<Bool, Never>]>([:])
   private let log: AdLog
 
   /// - Parameter bytesMaximum: The most bytes that are kept; the least lately used go first.
@@ -57,14 +59,28 @@ public final class AdImages: Sendable {
       log(AdLogEntry(.warning, "an image lies at no address of http or https: \(address.prefix(200))"))
       return false
     }
+    let task = coming.withLock { coming in
+      if let task = coming[name] { return task }
+      let task = Task { [self] in
+        defer { self.coming.withLock { $0[name] = nil } }
+        return await download(url, contents, as: name)
+      }
+      coming[name] = task
+      return task
+    }
+    return await task.value
+  }
+
+  private func download(_ url: URL, _ contents: ImageReference.Contents?, as name: String) async -> Bool {
+    let address = url.absoluteString.prefix(200)
     let bytesMaximum = contents?.byteCount ?? ImageReference.bytesMaximum
     switch await ImageDownload.bytes(at: url, bytesMaximum: bytesMaximum) {
     case .failure(let problem):
-      log(AdLogEntry(.warning, "an image cannot be had from \(address.prefix(200)): \(problem)"))
+      log(AdLogEntry(.warning, "an image cannot be had from \(address): \(problem)"))
       return false
     case .success(let bytes):
       guard Self.isRight(bytes, contents) else {
-        log(AdLogEntry(.warning, "what lies at \(address.prefix(200)) is not the image that the network names"))
+        log(AdLogEntry(.warning, "what lies at \(address) is not the image that the network names"))
         return false
       }
       keep(bytes, as: name)

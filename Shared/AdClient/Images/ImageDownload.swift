@@ -13,8 +13,9 @@ final class ImageDownload: NSObject, URLSessionDataDelegate, Sendable {
 
   /// How long nothing may come, in seconds.
   private static let timeoutSeconds: TimeInterval = 30
-  /// How long all of it may take.
-  private static let timeLimitMilliseconds: Int64 = 60_000
+  /// How long all of it may take: longer than an ad waits for it, so that a slow phone has it when the ad comes again. An
+  /// edge gives no answer more time.
+  private static let timeLimitMilliseconds: Int64 = 600_000
   private static let tooLarge = "it is larger than it may be"
   private struct State {
     var bytes: [UInt8] = []

@@ -55,7 +55,7 @@ DECLARE
   cap bigint := (SELECT c.nanos FROM billing.unfunded_cap c WHERE c.partition = of_partition);
 BEGIN
   IF cap IS NULL THEN
-    RAISE EXCEPTION 'billing has not noted what the network bears in partition %: it does when it is started', of_partition
+    RAISE EXCEPTION 'billing has not noted what the network bears in partition %: it does when it next opens it', of_partition
     USING ERRCODE = 'HB008';
   END IF;
   RETURN (cap + partition_count - 1) / partition_count;

@@ -4,9 +4,17 @@ internal import AdCore
 enum MoneyChecks {
   static let all = [selectionAllotments, journals, balances]
 
-  /// What is compared with sums of all open charges, which are added up once.
+  /// What is compared with sums of all open charges, and of all open counts of them by whom they name, which are added up
+  /// once.
   static let ofCharges = ReconciliationGroup(
-    shared: "charges AS MATERIALIZED (SELECT * FROM billing.charge_sums($1, public.first_uuid_at('infinity')))",
+    shared: """
+      charges AS MATERIALIZED (SELECT * FROM billing.charge_sums($1, public.first_uuid_at('infinity'))),
+      named AS MATERIALIZED (
+        SELECT partition, campaign, app, kind, fate, currency, developer, advertiser, sum(events) AS events,
+          sum(gross) AS gross, sum(developer_amount) AS developer_amount, sum(network_amount) AS network_amount
+        FROM billing.all_revenue WHERE minute >= $4 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+      )
+      """,
     borders: [.serve, .budgetDay, .endedBefore, .minute],
     statements: [
       budgets(
@@ -194,10 +202,6 @@ enum MoneyChecks {
           sum(developer) AS developer, sum(network) AS network
         FROM parts GROUP BY 1, 2, 3, 4, 5, 6
         HAVING sum(events) <> 0 OR sum(gross) <> 0 OR sum(developer) <> 0 OR sum(network) <> 0
-      ), named AS MATERIALIZED (
-        SELECT partition, campaign, app, kind, fate, currency, developer, advertiser, sum(events) AS events,
-          sum(gross) AS gross, sum(developer_amount) AS developer_amount, sum(network_amount) AS network_amount
-        FROM billing.all_revenue WHERE minute >= $4 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
       ), counted AS (
         SELECT partition, campaign, app, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
           sum(developer_amount) AS developer, sum(network_amount) AS network
@@ -242,18 +246,17 @@ enum MoneyChecks {
   private static let revenueNames = ReconciliationStatement(
     rule: "M6", name: "revenue per minute names developers and advertisers as the terms do",
     sql: """
-      WITH named AS (
-        SELECT DISTINCT app, developer, campaign, advertiser FROM billing.all_revenue WHERE minute >= $4
+      WITH parties AS (
+        SELECT DISTINCT app, developer, campaign, advertiser FROM named
       ), agreed AS (
         SELECT DISTINCT app, developer, campaign, advertiser FROM billing.terms
         -- Events lie a day or two behind their serves.
         WHERE last_day >= ($4 - interval '7 days')::date
       ), faults AS (
         SELECT format('app %s of developer %s, campaign %s of advertiser %s', app, developer, campaign, advertiser) AS example
-        FROM named EXCEPT SELECT format('app %s of developer %s, campaign %s of advertiser %s', app, developer, campaign,
-          advertiser) FROM agreed
+        FROM (SELECT * FROM parties EXCEPT SELECT * FROM agreed) AS strange
       )
-      SELECT (SELECT count(*) FROM named), (SELECT count(*) FROM faults),
+      SELECT (SELECT count(*) FROM parties), (SELECT count(*) FROM faults),
         ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)
 }

@@ -43,7 +43,8 @@ extension BatchDecision {
     }
     guard limit.admit(place.id, kind: place.kind, maximum: place.maximum) else {
       reject(
-        index, .forwardedTooOften, "was sent on \(place.maximum) times already: write to partition \(place.partition)")
+        index, .forwardedTooOften,
+        "it was sent on \(place.maximum) times already: write to partition \(place.partition)")
       return
     }
     outcomes[index] = .forwarded

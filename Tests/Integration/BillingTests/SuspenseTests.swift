@@ -163,6 +163,13 @@ struct SuspenseTests {
     let events = try (0..<2).map { _ in try network.impression(issuedAt: network.longAgo) }
     _ = try network.process(events)
     try network.keepDays(of: ["billing.charge_row"])
+    let connection = try network.network.connect()
+    defer { connection.close() }
+    try connection.executeScript(
+      "CREATE TABLE public.noted AS SELECT * FROM billing.unfunded_cap; DELETE FROM billing.unfunded_cap")
+    let unknown = #expect(throws: PostgresError.self) { try network.suspense.retry(events[0].terms.serveID) }
+    #expect(unknown?.sqlState == "HB008", "of a migration before which billing noted nothing")
+    try connection.executeScript("INSERT INTO billing.unfunded_cap SELECT * FROM public.noted")
     for (event, fate) in zip(events, [ChargeFate.unfunded, .unpaid]) {
       #expect(try network.suspense.retry(event.terms.serveID) == [RetriedEvent(kind: .impression, fate: fate)])
     }

@@ -179,7 +179,8 @@ struct ReconciliationTests {
       ("M6", rolledUp("click_tracking.rollup_count", "1, 1, false, 1", by: "country")),
       ("M6", rolledUp("billing.rollup_revenue", "1, 1, 'USD', 0, 1, 1, 0", by: "campaign")),
       ("M6", rolledUp("billing.rollup_revenue", "1, 1, 'USD', 1, 0, 0, 0", by: "developer")),
-      ("M6", paidToAnother),
+      ("M6", billedToAnother("developer", "other", "dev")),
+      ("M6", billedToAnother("advertiser", "{other,camp}", "{adv,camp}")),
       ("M6", "UPDATE pipeline.rollup SET last_transaction = '4000000000000' WHERE service = 'ad_selection'"),
     ])
   func tampered(rule: String, change: String) async throws {
@@ -196,10 +197,12 @@ struct ReconciliationTests {
   }
 
   /// All that is rolled up is as much as before.
-  private static let paidToAnother = """
-    INSERT INTO billing.rollup_revenue VALUES ('2030-01-01 05:00Z', 'developer', 'other', 1, 1, 'USD', 0, 0, 1, 0),
-      ('2030-01-01 05:00Z', 'developer', 'dev', 1, 1, 'USD', 0, 0, -1, 0)
+  private static func billedToAnother(_ dimension: String, _ other: String, _ one: String) -> String {
     """
+    INSERT INTO billing.rollup_revenue VALUES ('2030-01-01 05:00Z', '\(dimension)', '\(other)', 1, 1, 'USD', 0, 1, 1, 0),
+      ('2030-01-01 05:00Z', '\(dimension)', '\(one)', 1, 1, 'USD', 0, -1, -1, 0)
+    """
+  }
 
   /// An ad was drawn, by a row and by a pack.
   private static let toldTwice = """

@@ -34,8 +34,13 @@ struct ConnectionTests {
     #expect(state.withLock { $0.connection } == .connected)
     try KafkaReader.take(KafkaError(.other, "a moment", isRetriable: true), state)
     #expect(state.withLock { $0.connection } == .connected)
-    try KafkaReader.take(KafkaError(.brokerUnavailable, "all are down", isRetriable: true), state)
+    try KafkaReader.take(KafkaError(.brokerUnavailable, "one of several", isRetriable: true), state)
+    #expect(state.withLock { $0.connection } == .connected)
+    try KafkaReader.take(KafkaError.allBrokersDown, state)
     #expect(state.withLock { $0.connection }.problem?.kind == .unreachable)
+    state.note("no answers are read", KafkaError(.unknownTopic, "gone"))
+    KafkaSender.take([KafkaDeliveryReport(reportID: 2, offset: 8, error: nil)], state)
+    #expect(state.withLock { $0.connection }.problem?.kind == .topicMissing, "no answer can be read by that")
     #expect(throws: KafkaError.self) { try KafkaReader.take(KafkaError(.unknownTopic, "gone"), state) }
   }
 

@@ -160,7 +160,7 @@ import Testing
     let decision = try Sample.decide(&decider, Array(repeating: .viewed(terms), count: 100))
     #expect(decision.forwards.count == most)
     #expect(decision.outcomes.suffix(100 - most).allSatisfy { $0 == .rejected(.forwardedTooOften) })
-    #expect(Set(decision.rejections.map(\.detail)) == ["was sent on \(most) times already: write to partition 3"])
+    #expect(Set(decision.rejections.map(\.detail)) == ["it was sent on \(most) times already: write to partition 3"])
     let later = try Sample.decide(
       &decider, [.viewed(terms), .event(terms, .rendered), .viewed(try Sample.terms(number: 2, partition: 3))])
     #expect(later.outcomes == [.rejected(.forwardedTooOften), .forwarded, .forwarded])

@@ -7,8 +7,8 @@ struct FundCampaign: PostgresStatement {
   let campaign: Campaign
   let currency: Currency
   let version: Int64
-  /// The budget day that goes on; nil where the advertiser's time zone is not known here: then no day is changed.
-  let firstDay: Int32?
+  /// The budget day that goes on.
+  let firstDay: Int32
 
   var parameters: [any PostgresValue] {
     [
