@@ -77,14 +77,9 @@ final class DeviceFleet: Sendable {
     agenda.close()
     thread.join()
     garbage?.close()
-    let hasEnded = Monitor(false)
-    Task { @DeviceActor [present] in
-      for visit in present.visits.values { visit.leave() }
-      hasEnded.update { $0 = true }
-    }
     let isComplete =
-      hasEnded.wait(timeoutMilliseconds: timeoutMilliseconds) { $0 }
-      && network.waitUntilIdle(timeoutMilliseconds: timeoutMilliseconds)
+      waitForDevices(timeoutMilliseconds) { [present] in for visit in present.visits.values { visit.leave() } }
+      && waitUntilIdle(timeoutMilliseconds)
     let isClosed = Monitor(false)
     Task { [connection] in
       await connection.close()
@@ -93,6 +88,28 @@ final class DeviceFleet: Sendable {
     _ = isClosed.wait(timeoutMilliseconds: timeoutMilliseconds) { $0 }
     tally.change { $0.endedAtMilliseconds = SystemClock().now.milliseconds }
     return (tally.current, isComplete)
+  }
+
+  /// Blocks until everything is answered and acknowledged, and nothing more follows from it: what an ad's object is told
+  /// when it is gone goes to the network once the devices come to it.
+  private func waitUntilIdle(_ timeoutMilliseconds: Int) -> Bool {
+    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
+    while network.waitUntilIdle(timeoutMilliseconds: Int(deadline.remainingMilliseconds)) {
+      let begun = network.begun
+      guard waitForDevices(Int(deadline.remainingMilliseconds), do: {}) else { return false }
+      if network.begun == begun { return true }
+    }
+    return false
+  }
+
+  /// Blocks until the devices have done it, behind all that they had to do.
+  private func waitForDevices(_ timeoutMilliseconds: Int, do work: @escaping @DeviceActor () -> Void) -> Bool {
+    let isDone = Monitor(false)
+    Task { @DeviceActor in
+      work()
+      isDone.update { $0 = true }
+    }
+    return isDone.wait(timeoutMilliseconds: timeoutMilliseconds) { $0 }
   }
 
   /// What a client last complained of; empty when none did.

@@ -11,8 +11,14 @@ final class UnreliableNetwork: Sendable {
   private let agenda: Agenda
   private let tally: TallyCounter
   private let chance: Mutex<SeededChance>
-  /// Requests without an answer, and events without the network's word.
-  private let underWay = Monitor(0)
+  private struct Load {
+    /// Requests without an answer, and events without the network's word.
+    var underWay = 0
+    /// All there ever were.
+    var begun = 0
+  }
+
+  private let load = Monitor(Load())
   private static let delayMilliseconds: ClosedRange<Int64> = 200...2_500
 
   init(settings: SimulationSettings, agenda: Agenda, tally: TallyCounter) {
@@ -29,12 +35,20 @@ final class UnreliableNetwork: Sendable {
 
   /// Blocks until everything is answered and acknowledged; false when the time ran out first.
   func waitUntilIdle(timeoutMilliseconds: Int) -> Bool {
-    underWay.wait(timeoutMilliseconds: timeoutMilliseconds) { $0 == 0 }
+    load.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.underWay == 0 }
   }
 
-  fileprivate func began() { underWay.withLock { $0 += 1 } }
+  /// How many requests and events there were.
+  var begun: Int { load.withLock { $0.begun } }
 
-  fileprivate func ended() { underWay.update { $0 -= 1 } }
+  fileprivate func began() {
+    load.withLock { load in
+      load.underWay += 1
+      load.begun += 1
+    }
+  }
+
+  fileprivate func ended() { load.update { $0.underWay -= 1 } }
 
   fileprivate func send(
     _ event: OutgoingEvent, over transport: any NetworkTransport, ended: @escaping @Sendable (EventEnd) -> Void
