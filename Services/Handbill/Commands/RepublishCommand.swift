@@ -22,7 +22,7 @@ enum RepublishCommand {
     arguments: [
       CommandArgument(
         "TOPIC",
-        help: "One of \(PipelineSchema.sequenced.map(\.name).joined(separator: ", ")).")
+        help: "One of \(Topic.sequenced.map(\.name).joined(separator: ", ")).")
     ],
     examples: [
       CommandExample("handbill republish ads.impressions.accepted", "All that a consumer has not taken."),
@@ -30,8 +30,8 @@ enum RepublishCommand {
     ]
   ) { invocation in
     let name = invocation.argument(0) ?? ""
-    guard let topic = PipelineSchema.sequenced.first(where: { $0.name == name }) else {
-      let names = PipelineSchema.sequenced.map(\.name).joined(separator: ", ")
+    guard let topic = Topic.sequenced.first(where: { $0.name == name }) else {
+      let names = Topic.sequenced.map(\.name).joined(separator: ", ")
       throw UsageError("TOPIC must be one of \(names)")
     }
     let partition = try invocation.integer("partition", in: 0...Int(Int32.max)).map { Int32($0) }

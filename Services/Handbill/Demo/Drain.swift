@@ -70,7 +70,6 @@ struct Drain {
   /// What is not decided yet, a line for each partition.
   private func undecided() throws -> [String] {
     var lines: [String] = []
-    let sequenced = PipelineSchema.sequenced
     var given: [String: Int64] = [:]
     for service in PipelineSchema.all {
       for row in try connection.query("SELECT topic, partition, next_sequence FROM \(service.schema).output") {
@@ -87,7 +86,7 @@ struct Drain {
         guard topic != .catalog, topic != .responses else { continue }
         for partition in 0..<partitions {
           let name = "\(topic.name)[\(partition)]"
-          if sequenced.contains(topic) {
+          if Topic.sequenced.contains(topic) {
             let last = (given[name] ?? 1) - 1
             let consumed = known[name]?.consumedSequence ?? 0
             if consumed < last {

@@ -43,7 +43,7 @@ struct LogAcceptance {
   private func accept(
     _ stored: LogPositions.StoredInput, of positions: LogPositions, _ probe: KafkaTopicProbe
   ) throws -> LogPositions.Result {
-    let isSequenced = PipelineSchema.sequenced.contains { $0.name == stored.topic }
+    let isSequenced = Topic.sequenced.contains { $0.name == stored.topic }
     let found = try probe.probesByBounds(
       [KafkaTopicPartition(topic: stored.topic, partition: stored.partition)],
       lastOffsets: [stored.position.last?.offset], timeoutMilliseconds: 10_000)[0]

@@ -30,7 +30,4 @@ struct PipelineSchema: Sendable {
       all.first { $0.service.replacing("-", with: " ") == reader.rawValue }
     }
   }
-
-  /// The topics whose messages carry dense sequences.
-  static let sequenced: [Topic] = [.acceptedImpressions, .acceptedClicks, .budgets, .usage]
 }

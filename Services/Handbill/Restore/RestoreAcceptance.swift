@@ -43,7 +43,7 @@ struct RestoreAcceptance {
   private func readMarks() throws -> [Timelines.Told] {
     let probe = try KafkaTopicProbe(configuration: kafka.configuration(clientID: "handbill-restore"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
-    let topics = PipelineSchema.sequenced.map(\.name)
+    let topics = Topic.sequenced.map(\.name)
     let counts = try probe.partitionCounts(of: topics, timeoutMilliseconds: Self.questionMilliseconds)
     let partitions = topics.flatMap { topic in
       (0..<(counts[topic] ?? 0)).map { KafkaTopicPartition(topic: topic, partition: $0) }

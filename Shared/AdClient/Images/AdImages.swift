@@ -20,7 +20,7 @@ public final class AdImages: Sendable {
   private let folder: URL?
   private let bytesMaximum: Int
   private let memory = Mutex(Memory())
-  /// By name, those on their way: whoever wants the same waits for the same.
+  /// By name and address, those on their way: whoever wants the same from there waits for the same.
   private let coming = Mutex<[String: Task<Bool, Never>]>([:])
   private let log: AdLog
 
@@ -59,13 +59,14 @@ public final class AdImages: Sendable {
       log(AdLogEntry(.warning, "an image lies at no address of http or https: \(address.prefix(200))"))
       return false
     }
+    let way = name + " " + address
     let task = coming.withLock { coming in
-      if let task = coming[name] { return task }
+      if let task = coming[way] { return task }
       let task = Task { [self] in
-        defer { self.coming.withLock { $0[name] = nil } }
+        defer { self.coming.withLock { $0[way] = nil } }
         return await download(url, contents, as: name)
       }
-      coming[name] = task
+      coming[way] = task
       return task
     }
     return await task.value

@@ -51,9 +51,12 @@ extension Topic {
     }
   }
 
+  /// Those whose messages carry dense sequences.
+  package static let sequenced: [Topic] = [.acceptedImpressions, .acceptedClicks, .budgets, .usage]
+
   /// The service that writes a topic with sequences; nil for other topics.
   package static func writer(ofSequenced name: String) -> Participant? {
-    [Topic.acceptedImpressions, .acceptedClicks, .usage, .budgets].first { $0.name == name }?.writers.first
+    sequenced.first { $0.name == name }?.writers.first
   }
 
   /// Who reads it.

@@ -56,7 +56,7 @@ DECLARE
 BEGIN
   IF cap IS NULL THEN
     RAISE EXCEPTION 'billing has not noted what the network bears in partition %: it does when it next opens it', of_partition
-    USING ERRCODE = 'HB008';
+    USING ERRCODE = 'HB008', HINT = 'Start billing, wait until it is ready, and try again';
   END IF;
   RETURN (cap + partition_count - 1) / partition_count;
 END

@@ -227,13 +227,13 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
           range.detail,
         ])
     }
-    addGapRequests(
+    addUpkeep(
       partition: batch.partition, gapRequests: batch.gapRequests, delivered: batch.deliveredOutbox, answered: [],
       lost: batch.lostSequences, with: &statements)
   }
 
-  /// Gap requests and answers to others', what was delivered, and what is lost.
-  private func addGapRequests(
+  /// What a transaction writes besides its rows: gap requests and answers to others', what was delivered, what is lost.
+  private func addUpkeep(
     partition: Int32, gapRequests: [GapRequest], delivered: [Int64], answered: [ReceivedGapRequest],
     lost: [LostSequences], with statements: inout StatementBatch
   ) {
@@ -266,7 +266,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
             checkpoint.partition, checkpoint.epoch, checkpoint.batchNumber, checkpoint.watermark,
             checkpoint.consumedWatermarks, checkpoint.confirmed,
           ])
-        addGapRequests(
+        addUpkeep(
           partition: checkpoint.partition, gapRequests: checkpoint.gapRequests, delivered: checkpoint.deliveredOutbox,
           answered: checkpoint.answeredGapRequests, lost: checkpoint.lostSequences, with: &statements)
         statements.commit()

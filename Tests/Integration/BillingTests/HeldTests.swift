@@ -28,9 +28,11 @@ struct HeldTests {
     """
 
   private func resolve(_ network: TestNetwork, isReleased: Bool, most: Int = 5_000) throws -> Int128 {
-    let numbers = try network.numbers(
-      "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, \(isReleased), 'a test', \(most))")
-    return try #require(numbers.first)
+    try #require(try network.numbers(Self.resolution(isReleased: isReleased, most: most)).first)
+  }
+
+  private static func resolution(isReleased: Bool, most: Int = 5_000) -> String {
+    "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, \(isReleased), 'a test', \(most))"
   }
 
   @Test("what is beyond the caps is held, by whoever owns the partition, and nobody pays and nobody is paid for it")
@@ -143,15 +145,14 @@ struct HeldTests {
       first.close()
       eyes.close()
     }
-    let release = "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, true, 'a test', 5000)"
     try first.begin()
-    _ = try first.query(release)
-    async let second = onOwnThread { try network.numbers(release) }
+    _ = try first.query(Self.resolution(isReleased: true))
+    async let second = onOwnThread { try resolve(network, isReleased: true) }
     let waits =
       "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     #expect(try Waiting.until { try eyes.query(waits).first?.decode(0, Int64.self) ?? 0 > 0 })
     try first.commit()
-    #expect(try await second == [0])
+    #expect(try await second == 0)
     #expect(try network.numbers(fates) == [5, 0, 0, 0, 0, 0])
     #expect(try network.numbers("SELECT count(*), sum(events) FROM billing.held_decision") == [1, 3])
   }

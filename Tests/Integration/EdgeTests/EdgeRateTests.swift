@@ -1,10 +1,10 @@
 import AdCore
-import HTTP
 import TestValues
 import Testing
 
 @testable import Edge
 @testable import EdgeCore
+@testable import HTTP
 
 @Suite("The edge's rates", .serialized)
 struct EdgeRateTests {
@@ -24,6 +24,22 @@ struct EdgeRateTests {
     let refusal = #expect(throws: EdgeRefusal.self) { try gate.admit(busy, further: 9) }
     #expect((6...10).contains(refusal?.retryAfterSeconds ?? 0), "\(String(describing: refusal))")
     #expect(throws: Never.self) { try gate.admit(busy, further: 0) }
+  }
+
+  @Test("an address's connections are counted with those with which its requests are")
+  func households() throws {
+    let addresses = try ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "::1"].map {
+      try #require(NetworkAddress($0))
+    }
+    for one in addresses {
+      for other in addresses {
+        #expect((one.household == other.household) == (household(one) == household(other)), "\(one), \(other)")
+      }
+    }
+  }
+
+  private func household(_ address: NetworkAddress) -> Household {
+    Household(high: UInt64(truncatingIfNeeded: address.bits >> 64), low: UInt64(truncatingIfNeeded: address.bits))
   }
 
   @Test("a batch of a hundred events takes of its client's and its address's allowance what ten requests take")

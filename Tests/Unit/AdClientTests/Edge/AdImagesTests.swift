@@ -52,6 +52,20 @@ struct AdImagesTests {
     #expect(server.requests.count == 2)
   }
 
+  @Test("Whoever wants an image that is on its way waits for that")
+  func sameTime() async throws {
+    let server = SmallServer { _, _ in SmallServer.Reply(body: Self.picture) }
+    defer { server.stop() }
+    let images = try images(nil)
+    let ad = try ad(server.address + "/1.png", Self.picture)
+    let results = await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<8 { group.addTask { await images.fetch(ad) } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results == Array(repeating: true, count: 8))
+    #expect(server.requests.count == 1)
+  }
+
   @Test("E8: another image than the network names, a longer one, none, and what is no address are not had")
   func wrong() async throws {
     let server = SmallServer { request, _ in
