@@ -66,7 +66,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       limits: IntakeLimits(
         batchRecordsMaximum: settings.batchRecordsMaximum, batchBytesMaximum: ReaderLimits.batchBytesMaximum,
         heldBytesMaximum: ReaderLimits.heldBytesMaximum,
-        lingerMilliseconds: Int64(settings.batchLingerMilliseconds)))
+        lingerMilliseconds: Int64(settings.batchLingerMilliseconds),
+        quietMillisecondsMaximum: ReaderLimits.quietMillisecondsMaximum))
   }
 
   /// Ends `run` soon, from any thread.
@@ -104,9 +105,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     try takeEvents()
     try handleLeases()
     try perform(
-      state.polled(now: clock.monotonicMilliseconds) { partition in
-        batches[partition].map { ($0.batch.records.count, $0.batch.memoryBytes) } ?? (0, 0)
-      })
+      state.polled(now: clock.monotonicMilliseconds) { batches[$0]?.batch.size ?? .nothing })
     workerEvents.readerWaits(state.hasCollected)
     try commitOffsets()
   }

@@ -1,6 +1,6 @@
-internal import AdCore
 internal import AdEvents
 internal import Kafka
+internal import Operations
 internal import Pipeline
 internal import Postgres
 internal import Runtime
@@ -40,31 +40,16 @@ struct Drain {
     }
   }
 
-  /// What is stored and not counted yet: counts are written every few seconds.
-  private static let uncounted = """
-    SELECT (SELECT count(*) FROM ad_selection.decision)::bigint
-        - (SELECT coalesce(sum(requests), 0) FROM ad_selection.all_count)::bigint
-        - (SELECT coalesce(sum(requests), 0) FROM ad_selection.keyless_count)::bigint,
-      (SELECT count(*) FROM impression_tracking.impression)::bigint
-        - (SELECT coalesce(sum(events), 0) FROM impression_tracking.all_count WHERE kind = \(RecordedKind.viewed.number))::bigint,
-      (SELECT count(*) FROM click_tracking.click)::bigint
-        - (SELECT coalesce(sum(events), 0) FROM click_tracking.all_count WHERE kind = \(TapKind.click.number))::bigint,
-      (SELECT count(*) FROM billing.charge)::bigint
-        - (SELECT coalesce(sum(events), 0) FROM billing.all_revenue)::bigint
-    """
+  /// Services with something stored that is not counted yet: counts are written every few seconds.
+  private static let uncounted = PipelineSchema.all.map { UncountedBatches.service($0.schema) }
+    .joined(separator: " UNION ALL ")
 
-  /// What is not decided or not counted yet, a line for each partition.
+  /// What is not decided or not counted yet, a line for each partition or service.
   func rest() throws -> [String] {
-    var lines = try undecided()
-    guard let uncounted = try connection.query(Self.uncounted).first else { return lines }
-    let names = [
-      "ad-selection: requests", "impression-tracking: impressions", "click-tracking: clicks", "billing: charges",
-    ]
-    for (column, name) in names.enumerated() {
-      let number: Int64 = try uncounted.decode(column)
-      if number > 0 { lines.append("\(name) not yet counted per minute: \(number)") }
-    }
-    return lines
+    try undecided()
+      + connection.query(Self.uncounted).map { row in
+        "\(try row.decode(0, String.self).replacing("_", with: "-")): not all is counted per minute"
+      }
   }
 
   /// What is not decided yet, a line for each partition.

@@ -53,7 +53,8 @@ enum SealReadiness {
     ) AS left_over WHERE rows > 0
     UNION ALL
     SELECT format('%s has batches that are not counted', replace(service, '_', ' ')) FROM (
-      \(PipelineChecks.services.map(uncounted).joined(separator: " UNION ALL "))
+      \(PipelineChecks.services.map { UncountedBatches.service($0, begun: "(first_serve_id < $1 OR first_arrival < $2)") }
+        .joined(separator: " UNION ALL "))
     ) AS uncounted
     """
 
@@ -62,18 +63,6 @@ enum SealReadiness {
     SELECT '\(consumer.replacing("_", with: " "))' AS consumer, '\(topic)' AS topic,
         coalesce(i.consumed_watermark, 'epoch') AS taken FROM \(producer).partition p
       LEFT JOIN \(consumer).input i ON i.partition = p.partition AND i.topic = '\(topic)'
-    """
-  }
-
-  /// Batches with rows of before, whose counts are not written.
-  private static func uncounted(_ service: String) -> String {
-    """
-    SELECT '\(service)' AS service WHERE EXISTS (
-      SELECT FROM \(service).partition p LEFT JOIN \(service).counted c USING (partition)
-      CROSS JOIN LATERAL (
-        SELECT FROM \(service).batch WHERE partition = p.partition AND batch_number > coalesce(c.batch_number, -1)
-          AND first_serve_id IS NOT NULL AND (first_serve_id < $1 OR first_arrival < $2) LIMIT 1
-      ) AS uncounted)
     """
   }
 }

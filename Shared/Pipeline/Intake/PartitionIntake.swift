@@ -28,6 +28,9 @@ package struct IntakeLimits: Hashable, Sendable {
   package static let batchesAtWorkerMaximum = 2
   package static let reopenMillisecondsMinimum: Int64 = 100
   package static let reopenMillisecondsMaximum: Int64 = 10_000
+  /// The least time between two batches of watermarks alone. It doubles with each that follows another: a network on which
+  /// nothing happens would else store several batches a second and partition, of which each says nothing but the time.
+  package static let quietMillisecondsMinimum: Int64 = 1_000
 
   /// A batch with so many records waits for no more.
   package var batchRecordsMaximum: Int
@@ -40,14 +43,44 @@ package struct IntakeLimits: Hashable, Sendable {
   /// The least time between two batches of a partition: what comes after more than that is not kept waiting, and what
   /// comes more often goes together.
   package var lingerMilliseconds: Int64
+  /// The most that the time between two batches of watermarks alone comes to.
+  package var quietMillisecondsMaximum: Int64
 
   package init(
-    batchRecordsMaximum: Int, batchBytesMaximum: Int, heldBytesMaximum: Int, lingerMilliseconds: Int64
+    batchRecordsMaximum: Int, batchBytesMaximum: Int, heldBytesMaximum: Int, lingerMilliseconds: Int64,
+    quietMillisecondsMaximum: Int64
   ) {
     self.batchRecordsMaximum = batchRecordsMaximum
     self.batchBytesMaximum = batchBytesMaximum
     self.heldBytesMaximum = heldBytesMaximum
     self.lingerMilliseconds = lingerMilliseconds
+    self.quietMillisecondsMaximum = quietMillisecondsMaximum
+  }
+
+  /// The least time between a batch and the next one.
+  ///
+  /// - Parameter quietBatches: so many of watermarks alone came before one more; nil where there is something else.
+  func restMilliseconds(quietBatches: Int?) -> Int64 {
+    guard let quietBatches else { return lingerMilliseconds }
+    let doubled = Self.quietMillisecondsMinimum << Int64(min(quietBatches, 16))
+    return max(lingerMilliseconds, min(doubled, quietMillisecondsMaximum))
+  }
+}
+
+/// What was collected of a partition.
+package struct CollectedSize: Hashable, Sendable {
+  package var records: Int
+  /// What they take in memory.
+  package var bytes: Int
+  /// Something else than how far the writers of its inputs have come.
+  package var hasNews: Bool
+
+  package static let nothing = CollectedSize(records: 0, bytes: 0, hasNews: false)
+
+  package init(records: Int, bytes: Int, hasNews: Bool) {
+    self.records = records
+    self.bytes = bytes
+    self.hasNews = hasNews
   }
 }
 
@@ -89,6 +122,10 @@ struct PartitionIntake: Sendable {
   private(set) var doneOffsets: [Int64] = []
   /// Something is collected that no worker has.
   private(set) var hasCollected = false
+  /// Among it something else than watermarks.
+  private var hasNews = false
+  /// Of watermarks alone, in succession.
+  private var quietBatches = 0
   /// When its worker got the last batch (monotonic ms); nil before the first.
   private var handedOverAt: Int64?
   /// What those take that its worker has, the first one first.
@@ -149,6 +186,7 @@ struct PartitionIntake: Sendable {
     doneOffsets = offsets
     hasCollected = false
     handedOverAt = nil
+    quietBatches = 0
     batchesAtWorker = []
     isPaused = false
     connection = .unbroken
@@ -211,20 +249,22 @@ struct PartitionIntake: Sendable {
   /// and no more is read while it is full, or memory is, and the worker is behind.
   ///
   /// - Parameters:
-  ///   - bytes: what was collected takes so many.
+  ///   - size: of what was collected.
   ///   - left: so many bytes more may be held by all partitions together.
-  mutating func polled(records: Int, bytes: Int, left: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
+  mutating func polled(_ size: CollectedSize, left: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
     guard phase == .open else { return [] }
-    let held = bytes + bytesAtWorker
+    hasNews = size.hasNews
+    let held = size.bytes + bytesAtWorker
     let isOver = held >= left && (held > 0 || left <= 0)
-    let isFull = isOver || records >= limits.batchRecordsMaximum || bytes >= limits.batchBytesMaximum
+    let isFull = isOver || size.records >= limits.batchRecordsMaximum || size.bytes >= limits.batchBytesMaximum
     var actions: [ReaderAction] = []
     if waitMilliseconds(limits: limits, now: now) == 0
       || isFull && hasCollected && batchesAtWorker.count < IntakeLimits.batchesAtWorkerMaximum
     {
       hasCollected = false
       handedOverAt = now
-      batchesAtWorker.append(bytes)
+      quietBatches = hasNews ? 0 : quietBatches + 1
+      batchesAtWorker.append(size.bytes)
       actions.append(.handOver(partition, generation: generation))
     }
     if isOver || isFull && actions.isEmpty {
@@ -241,7 +281,8 @@ struct PartitionIntake: Sendable {
   /// How long until what was collected is due; nil while nothing is, or the worker has to finish a batch first.
   func waitMilliseconds(limits: IntakeLimits, now: Int64) -> Int64? {
     guard phase == .open, batchesAtWorker.isEmpty, hasCollected else { return nil }
-    return handedOverAt.map { max(0, $0 + limits.lingerMilliseconds - now) } ?? 0
+    let rest = limits.restMilliseconds(quietBatches: hasNews ? nil : quietBatches)
+    return handedOverAt.map { max(0, $0 + rest - now) } ?? 0
   }
 
   /// The consumer reads it from ``readOffsets`` on, and is not paused.

@@ -98,16 +98,14 @@ package struct ReaderState: Sendable {
 
   /// The consumer has brought what there was, or nothing.
   ///
-  /// - Parameter size: of what was collected of a partition: records, and the bytes that they take.
-  package mutating func polled(now: Int64, size: (Int32) -> (records: Int, bytes: Int)) -> [ReaderAction] {
+  /// - Parameter size: of what was collected of a partition.
+  package mutating func polled(now: Int64, size: (Int32) -> CollectedSize) -> [ReaderAction] {
     let held = intakes.reduce(0) { $0 + size($1.key).bytes + $1.value.bytesAtWorker }
     let left = limits.heldBytesMaximum - held
     var actions: [ReaderAction] = []
     var index = intakes.startIndex
     while index < intakes.endIndex {
-      let size = size(intakes.keys[index])
-      actions += intakes.values[index].polled(
-        records: size.records, bytes: size.bytes, left: left, limits: limits, now: now)
+      actions += intakes.values[index].polled(size(intakes.keys[index]), left: left, limits: limits, now: now)
       intakes.formIndex(after: &index)
     }
     return actions

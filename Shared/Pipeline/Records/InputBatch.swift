@@ -10,6 +10,11 @@ public enum RecordSequence: Hashable, Sendable {
   case number(Int64)
   /// The record is a watermark and nothing else.
   case watermark(Watermark)
+
+  /// It says how far its writer has come, and not that sequences were lost.
+  var isPlainWatermark: Bool {
+    if case .watermark(let watermark) = self { watermark.firstLostSequence == 0 } else { false }
+  }
 }
 
 // What stands here with `public` is used by services as `package` is elsewhere: only what is public can be inlined into
@@ -191,6 +196,8 @@ public struct InputBatch<Event: Sendable>: Sendable {
   private(set) var marks: [InputMark] = []
   /// Of the record that is appended now.
   private var recordMark: UInt8 = 0
+  /// Something else than how far the writers of its inputs have come.
+  private var hasNews = false
 
   public init(inputCount: Int) {
     records = []
@@ -201,6 +208,10 @@ public struct InputBatch<Event: Sendable>: Sendable {
 
   /// What a rejected event's detail takes outside of the record, about.
   private static var textBytes: Int { 96 }
+
+  package var size: CollectedSize {
+    CollectedSize(records: records.count, bytes: memoryBytes, hasNews: hasNews)
+  }
 
   /// What the batch takes in memory, the room for records to come included.
   package var memoryBytes: Int {
@@ -272,6 +283,7 @@ public struct InputBatch<Event: Sendable>: Sendable {
   @usableFromInline
   mutating func append(_ head: RecordHead) {
     nextOffsets[head.input] = head.identity.offset + 1
+    if !head.sequence.isPlainWatermark { hasNews = true }
     heads.append(head)
     heads[heads.count - 1].mark = recordMark
   }

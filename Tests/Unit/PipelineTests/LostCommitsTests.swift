@@ -251,7 +251,8 @@ struct LostCommitsTests {
   func readiness() {
     var reader = ReaderState(
       limits: IntakeLimits(
-        batchRecordsMaximum: 1, batchBytesMaximum: 1, heldBytesMaximum: 1, lingerMilliseconds: 1))
+        batchRecordsMaximum: 1, batchBytesMaximum: 1, heldBytesMaximum: 1, lingerMilliseconds: 1,
+        quietMillisecondsMaximum: 0))
     _ = reader.ordered(.balanced(true), partitionCount: 1)
     _ = reader.ordered(.take([0: PartitionClaim(owner: 1, seenEpoch: 0)]), partitionCount: 1)
     #expect(reader.notReady == "partitions are being taken over")

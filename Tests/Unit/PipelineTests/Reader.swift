@@ -4,13 +4,16 @@
 final class Reader {
   var state = ReaderState(
     limits: IntakeLimits(
-      batchRecordsMaximum: 3, batchBytesMaximum: 1_000, heldBytesMaximum: 10_000, lingerMilliseconds: 25))
+      batchRecordsMaximum: 3, batchBytesMaximum: 1_000, heldBytesMaximum: 10_000, lingerMilliseconds: 25,
+      quietMillisecondsMaximum: 8_000))
   var now: Int64 = 1_000
   var partitionCount: Int32?
   /// Records collected and not handed over, as a shell has them.
   var collected: [Int32: Int] = [:]
   /// What each of them takes.
   var bytesEach = 0
+  /// They are nothing but watermarks.
+  var isQuiet = false
 
   init(partitionCount: Int32? = 8) { self.partitionCount = partitionCount }
 
@@ -34,8 +37,9 @@ final class Reader {
     for offset in offsets where state.takes(partition, input: input, offset: offset) {
       collected[partition, default: 0] += 1
     }
-    let actions = state.polled(now: now) { [collected, bytesEach] in
-      (collected[$0] ?? 0, bytesEach * (collected[$0] ?? 0))
+    let actions = state.polled(now: now) { [collected, bytesEach, isQuiet] in
+      let records = collected[$0] ?? 0
+      return CollectedSize(records: records, bytes: bytesEach * records, hasNews: records > 0 && !isQuiet)
     }
     for case .handOver(let partition, _) in actions { collected[partition] = 0 }
     return actions

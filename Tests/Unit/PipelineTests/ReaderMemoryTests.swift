@@ -7,7 +7,8 @@ import Testing
 /// Partitions that are read with a limit on what all of their batches take, and workers that finish when they are told to.
 private struct Readings {
   static let limits = IntakeLimits(
-    batchRecordsMaximum: 10_000, batchBytesMaximum: 4_000, heldBytesMaximum: 10_000, lingerMilliseconds: 0)
+    batchRecordsMaximum: 10_000, batchBytesMaximum: 4_000, heldBytesMaximum: 10_000, lingerMilliseconds: 0,
+    quietMillisecondsMaximum: 0)
   static let bytesEach = 100
 
   var state = ReaderState(limits: limits)
@@ -42,7 +43,8 @@ private struct Readings {
     for action in state.polled(
       now: 0,
       size: { [collected] in
-        (collected[$0] ?? 0, Self.bytesEach * (collected[$0] ?? 0))
+        let records = collected[$0] ?? 0
+        return CollectedSize(records: records, bytes: Self.bytesEach * records, hasNews: records > 0)
       })
     {
       switch action {

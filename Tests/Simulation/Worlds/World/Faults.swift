@@ -21,7 +21,7 @@ package enum Fault: String, CaseIterable, Sendable {
     replayedAfterRestore, countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
   case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, committedTogether, partitionUnreadable
   case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
-  case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld
+  case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld, watermarksWaited
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
   case clickWaitedForEarlier, clickBeyondDay, viewsInOtherOrder
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused

@@ -36,7 +36,8 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     reader = ReaderState(
       limits: IntakeLimits(
         batchRecordsMaximum: context.world.plan.batchRecordsMaximum, batchBytesMaximum: 1 << 20,
-        heldBytesMaximum: context.world.plan.heldBytesMaximum, lingerMilliseconds: 0))
+        heldBytesMaximum: context.world.plan.heldBytesMaximum, lingerMilliseconds: 0,
+        quietMillisecondsMaximum: context.world.plan.quietMillisecondsMaximum))
     partitionCount = context.world.log.partitionCount(service.inputs[0].topic)
   }
 
@@ -103,11 +104,16 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
       perform(reader.refused(partition, member: number, partitionCount: partitionCount))
       break
     }
-    perform(
-      reader.polled(now: now) { partition in
-        batches[partition].map { ($0.records.count, $0.memoryBytes) } ?? (0, 0)
-      })
+    perform(reader.polled(now: now) { collectedSize($0) })
+    if let size = batches[partition]?.size, size.records > 0, !size.hasNews { world.coverage.note(.watermarksWaited) }
     handleCommands(all: !world.isFaulty)
+  }
+
+  private func collectedSize(_ partition: Int32) -> CollectedSize {
+    var size = batches[partition]?.size ?? .nothing
+    // In the end nothing waits: all that was written is to be decided.
+    if !world.isFaulty { size.hasNews = true }
+    return size
   }
 
   /// False: the log no longer has what is to be read.

@@ -33,6 +33,8 @@ struct WorldPlan {
   var batchRecordsMaximum: Int
   /// What all batches of an instance may take: in some worlds so little that its partitions wait for each other.
   var heldBytesMaximum: Int { batchRecordsMaximum == 1 ? 4_096 : 32 << 20 }
+  /// How long watermarks alone may wait for something else.
+  var quietMillisecondsMaximum: Int64
   /// With so many undelivered entries a partition's outbox is full.
   var outboxEntriesMaximum: Int
   /// What outboxes may take in memory: in some worlds so little that most of theirs waits in the database.
@@ -70,6 +72,7 @@ struct WorldPlan {
     hasRestores = random.chance(250)
     // Not drawn, so that the other worlds stay what they were.
     keepsFirstBackup = hasRestores && steps.isMultiple(of: 5)
+    quietMillisecondsMaximum = steps.isMultiple(of: 3) ? 0 : 32_000
     batchRecordsMaximum = random.pick([1, 6])
     outboxEntriesMaximum = random.pick([PipelineMemory.outboxEntriesMaximum, 1, 3])
     countKeysMaximum = random.pick([PipelineMemory.countKeysMaximum, 1, 3])
