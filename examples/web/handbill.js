@@ -23,6 +23,8 @@ const REFRESH_MAXIMUM = 3_600_000;
 const PACING = { refresh: 30_000, view: 1_000, fraction: 0.5, action: 2_000 };
 const BATCH_WAIT = 1_000;
 const BATCH_EVENTS = 100;
+// So many events cost as much of the edge's rates as one request.
+const REQUEST_EVENTS = 10;
 const KEPT_EVENTS = 200;
 
 const CODES = [
@@ -162,10 +164,12 @@ class Reporter {
         for (const refused of result.refused ?? []) console.warn("handbill: refused", refused.reason, refused.detail);
         this.pause = 0;
       } catch (failure) {
-        if (failure.status === 413 && events.length > 1) {
-          const rest = events.splice(events.length / 2);
+        // Too large; or it costs more than others of this address leave of its rate, which may never be enough for all of it.
+        const least = { 413: 1, 429: REQUEST_EVENTS }[failure.status];
+        if (events.length > least) {
+          const rest = events.splice(Math.max(least, Math.floor(events.length / 2)));
           this.batches.splice(1, 0, { appKey, clientKey, events: rest, isClosed: true });
-          continue;
+          if (failure.status === 413) continue;
         }
         console.warn("handbill: told again later:", failure.message);
         this.pause = Math.min(RETRY_MAXIMUM, Math.max((failure.retrySeconds ?? 1) * 1_000, this.pause * 2, 1_000));
@@ -226,7 +230,8 @@ export class Banner {
 
   /** Notes when this page, and those after it, may ask. */
   noteNext() {
-    this.nextAt = Date.now() + this.askedAt + this.pacing.refresh - performance.now();
+    // The time of day is in whole milliseconds, its rest cut off: one more, or it would be too soon.
+    this.nextAt = Date.now() + 1 + this.askedAt + this.pacing.refresh - performance.now();
     if (this.nextName) storage.set(this.nextName, String(this.nextAt));
   }
 

@@ -91,7 +91,7 @@ public final class AdNetworkClient: Sendable {
       : nil
     session = AdSession(identity: identity, transport: own, clock: clock, tally: tally)
     timing = AdTiming()
-    inspector = AdNetworkClient.inspector(session, clock, connection: connectionOf, waiting: { store?.eventCount ?? 0 })
+    inspector = AdNetworkClient.inspector(session, store, clock, connection: connectionOf)
   }
 
   /// A client over a transport that others share, which keeps nothing on disk.
@@ -108,12 +108,12 @@ public final class AdNetworkClient: Sendable {
     self.timing = timing
     clock = nil
     images = nil
-    inspector = AdNetworkClient.inspector(session, nil, connection: connectionOf, waiting: { 0 })
+    inspector = AdNetworkClient.inspector(session, nil, nil, connection: connectionOf)
   }
 
   private static func inspector(
-    _ session: AdSession, _ clock: AdTestClock?, connection: @escaping @Sendable () -> AdConnectionState,
-    waiting: @escaping @Sendable () -> Int
+    _ session: AdSession, _ store: ClientStore?, _ clock: AdTestClock?,
+    connection: @escaping @Sendable () -> AdConnectionState
   ) -> AdInspector {
     let head: @Sendable () -> [String] = { [session] in
       let identity = session.identity
@@ -128,7 +128,7 @@ public final class AdNetworkClient: Sendable {
           // A screen is seen by others, and who knows a client id can tell of its ads.
           + (identity.clientID.map { "client \($0.prefix(min(8, $0.count / 2)))…" }
             ?? "no client id: tracking is limited (A8)"),
-        "\(state); \(waiting()) events wait",
+        "\(state); \(store?.eventCount ?? session.waitingCount) events wait",
       ]
     }
     return AdInspector(now: { clock?.now ?? DeviceClock.monotonic }, head: head)
@@ -143,8 +143,9 @@ public final class AdNetworkClient: Sendable {
   /// Who asks, as the network is told.
   public var identity: ClientIdentity { session.identity }
 
-  /// Events that the network does not have yet; they are kept on disk and outlive the process.
-  public var eventsWaiting: Int { store?.eventCount ?? 0 }
+  /// Events that the network does not have yet. They outlive the process, but for those that a full disk did not take,
+  /// and where ``AdClientOptions/storage`` keeps nothing on disk.
+  public var eventsWaiting: Int { store?.eventCount ?? session.waitingCount }
 
   /// Events that will not be counted, since the queue was made: not taken because it was full, where the newest is
   /// refused, or refused by the network. The log has the reason of each.

@@ -6,11 +6,22 @@ internal import Threads
 /// One client's conversation with the network: turns what the state machines want into messages. It is small and has
 /// no thread, so that a fleet can hold thousands over one transport.
 package final class AdSession: Sendable {
+  /// What became of the events of this process.
+  private struct Counts {
+    var waiting = 0
+    var refused = 0
+
+    mutating func end(_ end: EventEnd) {
+      waiting -= 1
+      if end == .refused { refused += 1 }
+    }
+  }
+
   private let currentIdentity: Mutex<ClientIdentity>
   private let transport: any NetworkTransport
   private let clock: AdTestClock?
   private let tally: (@Sendable (AcknowledgedFact) -> Void)?
-  private let refused = Monitor(0)
+  private let counts = Monitor(Counts())
 
   /// - Parameter tally: Told each thing that the broker has acknowledged, on the transport's threads.
   package init(
@@ -23,8 +34,11 @@ package final class AdSession: Sendable {
     self.tally = tally
   }
 
+  /// Events that the network does not have yet.
+  var waitingCount: Int { counts.withLock { $0.waiting } }
+
   /// Events that were not taken, or that the network refused.
-  var refusedCount: Int { refused.withLock { $0 } }
+  var refusedCount: Int { counts.withLock { $0.refused } }
 
   /// The time that the ages of its ads go by.
   var now: MonotonicTime { clock?.now ?? DeviceClock.monotonic }
@@ -110,13 +124,12 @@ package final class AdSession: Sendable {
   }
 
   private func send(_ event: OutgoingEvent, told fact: AcknowledgedFact) -> Bool {
-    let isTaken = transport.send(event) { [tally, refused] end in
-      switch end {
-      case .acknowledged: tally?(fact)
-      case .refused: refused.withLock { $0 += 1 }
-      }
+    counts.withLock { $0.waiting += 1 }
+    let isTaken = transport.send(event) { [tally, counts] end in
+      counts.withLock { $0.end(end) }
+      if end == .acknowledged { tally?(fact) }
     }
-    if !isTaken { refused.withLock { $0 += 1 } }
+    if !isTaken { counts.withLock { $0.end(.refused) } }
     return isTaken
   }
 

@@ -30,7 +30,7 @@ struct EdgeFeed {
   private var underWay: Int?
   /// Nothing waits for company any more, until all are told.
   private var isHurried = false
-  /// The most events of the next batch: fewer where one was too large.
+  /// The most events of the next batch: half of one that was too much, twice as many after one that was taken.
   private var most = EdgeBatch.eventsMaximum
   /// Before this moment nothing is sent.
   private var pausedUntil: MonotonicTime?
@@ -75,7 +75,7 @@ struct EdgeFeed {
     let count = underWay ?? 0
     underWay = nil
     retry.reset()
-    most = EdgeBatch.eventsMaximum
+    most = min(EdgeBatch.eventsMaximum, most * 2)
     defer { events.removeFirst(count) }
     if count == events.count { isHurried = false }
     return events.prefix(count).map(\.ended)
@@ -83,11 +83,20 @@ struct EdgeFeed {
 
   /// The batch was too large: half of it is next.
   mutating func tooLarge() {
-    most = max(1, (underWay ?? 1) / 2)
+    halve(downTo: 1)
     underWay = nil
   }
 
-  /// The batch is to be sent again as it was, after a pause: the edge's own, else one that grows.
+  /// The batch costs more than is left of a rate: half of it is next, after a pause. What others of the same address
+  /// leave may never be enough for all of it; what costs no more than a request of theirs has its turn as they have.
+  mutating func throttled(pause: Int64?, at now: MonotonicTime, using random: inout some RandomNumberGenerator) {
+    halve(downTo: EdgeBatch.requestEvents)
+    failed(pause: pause, at: now, using: &random)
+  }
+
+  private mutating func halve(downTo least: Int) { most = min(most, max(least, (underWay ?? 1) / 2)) }
+
+  /// The batch is to be sent again, after a pause: the edge's own, else one that grows.
   mutating func failed(pause: Int64?, at now: MonotonicTime, using random: inout some RandomNumberGenerator) {
     underWay = nil
     let milliseconds = pause ?? retry.delayMilliseconds(now: 0, using: &random) ?? 0
@@ -154,7 +163,13 @@ extension EdgeTransport {
     guard case .answer(let answer) = outcome else {
       return state.withLock { $0.feed.failed(pause: nil, at: now, using: &random) }
     }
-    if answer.status == Self.tooLargeStatus, batch.events.count > 1 { return state.withLock { $0.feed.tooLarge() } }
-    state.withLock { $0.feed.failed(pause: answer.retryAfterMilliseconds, at: now, using: &random) }
+    let pause = answer.retryAfterMilliseconds
+    state.withLock { state in
+      switch answer.status {
+      case Self.tooLargeStatus where batch.events.count > 1: state.feed.tooLarge()
+      case Self.throttledStatus: state.feed.throttled(pause: pause, at: now, using: &random)
+      default: state.feed.failed(pause: pause, at: now, using: &random)
+      }
+    }
   }
 }

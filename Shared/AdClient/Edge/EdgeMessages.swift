@@ -5,6 +5,8 @@ internal import AdEvents
 struct EdgeBatch {
   /// The most events of one batch.
   static let eventsMaximum = 100
+  /// So many events cost as much of the edge's rates as one request; fewer cost no less.
+  static let requestEvents = 10
   /// The most bytes of their values, well below the edge's limit for the whole.
   static let bytesMaximum = 200_000
   /// How long nothing may come or go of it.

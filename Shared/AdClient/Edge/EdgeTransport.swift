@@ -54,7 +54,7 @@ final class EdgeTransport: NetworkTransport {
   private static let wayMilliseconds: Int64 = 2_000
   private static let forbiddenStatus = 403
   static let tooLargeStatus = 413
-  private static let throttledStatus = 429
+  static let throttledStatus = 429
   private static let queue = DispatchQueue(label: "handbill-edge", attributes: .concurrent)
 
   let edge: EdgeConnection?

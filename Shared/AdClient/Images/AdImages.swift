@@ -141,11 +141,15 @@ public final class AdImages: Sendable {
     let keys: Set<URLResourceKey> = [.fileSizeKey, .contentModificationDateKey]
     let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: Array(keys)).map {
       (url: $0, values: try $0.resourceValues(forKeys: keys))
-    }.sorted {
-      ($0.values.contentModificationDate ?? .distantPast) < ($1.values.contentModificationDate ?? .distantPast)
+    }
+    // After all were read: one that is written meanwhile is not of the future.
+    let now = Date()
+    func lastUse(_ values: URLResourceValues) -> Date {
+      // A use to come is one of before the clock was set back.
+      values.contentModificationDate.flatMap { $0 <= now ? $0 : nil } ?? .distantPast
     }
     var total = files.reduce(0) { $0 + ($1.values.fileSize ?? 0) }
-    for file in files where total > bytesMaximum {
+    for file in files.sorted(by: { lastUse($0.values) < lastUse($1.values) }) where total > bytesMaximum {
       try FileManager.default.removeItem(at: file.url)
       total -= file.values.fileSize ?? 0
     }

@@ -28,18 +28,44 @@ final class ClientStore: Sendable {
     var database: SQLiteDatabase?
     var count: Int
     var bytes: Int
+    /// Events that the disk did not take, and that have not ended.
+    var unkept = 0
     var refused: Int
+    /// The client id; nil where there is none, or it was forgotten. It counts as long as the app runs, whatever the disk
+    /// says, and after it as soon as the disk took it.
+    var clientID: String?
+    /// The client id that the disk has.
+    var notedClientID: String?
+
+    var waiting: Int { count + unkept }
 
     /// - Throws: What SQLite says; that the store is closed.
     @discardableResult
-    func run(_ sql: String, _ parameters: SQLiteValue...) throws(SQLiteError) -> [[SQLiteValue]] {
+    mutating func run(_ sql: String, _ parameters: SQLiteValue...) throws(SQLiteError) -> [[SQLiteValue]] {
       try run(sql, parameters)
     }
 
     @discardableResult
-    func run(_ sql: String, _ parameters: [SQLiteValue]) throws(SQLiteError) -> [[SQLiteValue]] {
+    mutating func run(_ sql: String, _ parameters: [SQLiteValue]) throws(SQLiteError) -> [[SQLiteValue]] {
+      // A full disk may have room by now.
+      try? noteClientID()
+      return try opened().run(sql, parameters)
+    }
+
+    /// Writes the client id where the disk has another, or has one that was forgotten.
+    mutating func noteClientID() throws(SQLiteError) {
+      guard notedClientID != clientID else { return }
+      if let clientID {
+        try opened().run("INSERT OR REPLACE INTO note VALUES ('client', ?1)", .text(clientID))
+      } else {
+        try opened().run("DELETE FROM note WHERE name = 'client'")
+      }
+      notedClientID = clientID
+    }
+
+    private func opened() throws(SQLiteError) -> SQLiteDatabase {
       guard let database else { throw SQLiteError(code: ClientStore.closedCode, message: "the client is closed") }
-      return try database.run(sql, parameters)
+      return database
     }
   }
 
@@ -53,11 +79,12 @@ final class ClientStore: Sendable {
     let database = try SQLiteDatabase(path: path)
     for statement in ClientStore.schema { try database.run(statement) }
     let sums = try database.run("SELECT count(*), coalesce(sum(length(value)), 0) FROM event").first ?? []
-    let refused = try database.run("SELECT value FROM note WHERE name = 'refused'").first?.first?.text
+    let notes = try database.run("SELECT name, value FROM note")
+    func note(_ name: String) -> String? { notes.first { $0.first?.text == name }?.last?.text }
     contents = Monitor(
       Contents(
         database: database, count: Int(sums.first?.integer ?? 0), bytes: Int(sums.last?.integer ?? 0),
-        refused: refused.flatMap { Int($0) } ?? 0))
+        refused: note("refused").flatMap { Int($0) } ?? 0, clientID: note("client"), notedClientID: note("client")))
     self.log = log
   }
 
@@ -104,7 +131,8 @@ final class ClientStore: Sendable {
     }
   }
 
-  var eventCount: Int { contents.withLock { $0.count } }
+  /// Events that have not ended, those included that the disk did not take.
+  var eventCount: Int { contents.withLock { $0.waiting } }
   var refusedCount: Int { contents.withLock { $0.refused } }
 
   /// What came of an event that is to be kept.
@@ -113,12 +141,14 @@ final class ClientStore: Sendable {
     case kept(Int64)
     /// The queue is full, or closed: the event is refused and counted.
     case refused
-    /// The disk takes nothing, which the log says.
+    /// The disk takes nothing, which the log says: the event waits in memory until ``endUnkept(_:)``.
     case notOnDisk
   }
 
   /// Takes an event.
-  func append(_ event: OutgoingEvent) -> Appended {
+  ///
+  /// - Parameter kept: Given the number of a kept event before anybody can read that here.
+  func append(_ event: OutgoingEvent, kept: (Int64) -> Void = { _ in }) -> Appended {
     let encoded = event.encoded
     let (appended, problem) = contents.withLock { contents -> (Appended, String) in
       guard contents.database != nil else {
@@ -136,17 +166,27 @@ final class ClientStore: Sendable {
           "INSERT INTO event (id, time, app, client, type, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
           .text(event.id.description), .integer(event.time.milliseconds), .text(event.app.text),
           .text(event.partitionKey), .text("\(encoded.type.name)"), .blob(encoded.value))
-      } catch { return (.notOnDisk, "an event is not kept on disk: \(error)") }
+      } catch {
+        contents.unkept += 1
+        return (.notOnDisk, "an event is not kept on disk: \(error)")
+      }
       contents.count += 1
       contents.bytes += encoded.value.count
-      return (.kept(contents.database?.lastRow ?? 0), "")
+      let number = contents.database?.lastRow ?? 0
+      kept(number)
+      return (.kept(number), "")
     }
     if !problem.isEmpty { log(AdLogEntry(.warning, problem)) }
     return appended
   }
 
-  /// Counts an event that will not be told.
-  func refuse() { contents.withLock { ClientStore.refuse(&$0) } }
+  /// An event that the disk did not take waits no more.
+  func endUnkept(_ end: EventEnd) {
+    contents.update { contents in
+      contents.unkept -= 1
+      if end == .refused { ClientStore.refuse(&contents) }
+    }
+  }
 
   private static func refuse(_ contents: inout Contents) {
     contents.refused += 1
@@ -157,14 +197,17 @@ final class ClientStore: Sendable {
 
   /// The first events after `number`, in order, at most so many: fewer only where there are no more. What cannot be read any
   /// more is dropped and counted.
-  func events(after number: Int64, limit: Int) -> [Kept] {
+  ///
+  /// - Returns: nil where the disk gives nothing, which the log says.
+  func events(after number: Int64, limit: Int) -> [Kept]? {
     var events: [Kept] = []
     var last = number
     while events.count < limit {
       let wanted = limit - events.count
-      let rows = run(
+      let read = run(
         "SELECT number, id, time, app, client, type, value FROM event WHERE number > ?1 ORDER BY number LIMIT ?2",
         .integer(last), .integer(Int64(wanted)))
+      guard let rows = read else { return nil }
       for row in rows {
         last = row.first?.integer ?? last
         if let event = ClientStore.event(row) {
@@ -208,23 +251,37 @@ final class ClientStore: Sendable {
     contents.bytes -= Int(bytes)
   }
 
-  /// Blocks until there is no event left; false when the time ran out first.
-  func waitUntilEmpty(timeoutMilliseconds: Int) -> Bool {
-    contents.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.count == 0 }
+  /// Blocks until no event is left on disk, or the time has run out.
+  func waitUntilNoneKept(timeoutMilliseconds: Int) {
+    _ = contents.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.count == 0 }
   }
 
   /// Lets go of the file, so that the app can open its store again at once; what is left in it stays for then.
-  func close() { contents.update { $0.database = nil } }
+  func close() {
+    contents.update { contents in
+      try? contents.noteClientID()
+      contents.database = nil
+    }
+  }
 
   /// The client id that is kept; made where there is none (A8).
   func clientID() -> String {
-    if let kept = run("SELECT value FROM note WHERE name = 'client'").first?.first?.text { return kept }
+    if let known = contents.withLock({ $0.clientID }) { return known }
     let made = ClientStore.newClientID()
-    run("INSERT OR REPLACE INTO note VALUES ('client', ?1)", .text(made))
+    setClientID(made)
     return made
   }
 
-  func forgetClientID() { run("DELETE FROM note WHERE name = 'client'") }
+  func forgetClientID() { setClientID(nil) }
+
+  private func setClientID(_ id: String?) {
+    do throws(SQLiteError) {
+      try contents.withLock { contents throws(SQLiteError) in
+        contents.clientID = id
+        try contents.noteClientID()
+      }
+    } catch { tell(error) }
+  }
 
   /// A random id of nobody yet.
   static func newClientID() -> String {
@@ -234,7 +291,7 @@ final class ClientStore: Sendable {
   /// When an ad for the place was last asked for, by the wall clock.
   func lastAsk(_ placement: PlacementID) -> Timestamp? {
     let rows = run("SELECT at FROM ask WHERE placement = ?1", .text(placement.text))
-    return rows.first?.first?.integer.map { Timestamp(milliseconds: $0) }
+    return rows?.first?.first?.integer.map { Timestamp(milliseconds: $0) }
   }
 
   func noteAsk(_ placement: PlacementID, at time: Timestamp) {
@@ -244,15 +301,20 @@ final class ClientStore: Sendable {
       .integer(Int64(ClientStore.placesMaximum)))
   }
 
+  /// - Returns: nil where it failed, which the log says.
   @discardableResult
-  private func run(_ sql: String, _ parameters: SQLiteValue...) -> [[SQLiteValue]] {
+  private func run(_ sql: String, _ parameters: SQLiteValue...) -> [[SQLiteValue]]? {
     do throws(SQLiteError) {
       return try contents.withLock { contents throws(SQLiteError) in
         try contents.run(sql, parameters)
       }
     } catch {
-      log(AdLogEntry(.warning, "the store of the client failed: \(error)"))
-      return []
+      tell(error)
+      return nil
     }
+  }
+
+  private func tell(_ error: SQLiteError) {
+    log(AdLogEntry(.warning, "the store of the client failed: \(error)"))
   }
 }

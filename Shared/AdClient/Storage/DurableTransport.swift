@@ -18,7 +18,7 @@ final class DurableTransport: NetworkTransport {
     var underWay = 0
     /// Whether somebody hands on just now: one at a time, or the order would be lost.
     var isFeeding = false
-    /// Whether there may be more than the feeder has seen.
+    /// Whether there may be more than the feeder has seen, or more room.
     var hasNews = false
     /// Who waits for the network's word, by the event's number.
     var waiting: [Int64: @Sendable (EventEnd) -> Void] = [:]
@@ -27,6 +27,7 @@ final class DurableTransport: NetworkTransport {
 
   private let inner: any NetworkTransport
   private let store: ClientStore
+  /// Nothing is logged under it: the app may flush when it is told something.
   private let feed = Mutex(Feed())
 
   init(_ inner: any NetworkTransport, store: ClientStore) {
@@ -46,11 +47,7 @@ final class DurableTransport: NetworkTransport {
 
   func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
     // The number and who waits for it come together, or the word could be faster.
-    let appended = feed.withLock { feed in
-      let appended = store.append(event)
-      if case .kept(let number) = appended { feed.waiting[number] = ended }
-      return appended
-    }
+    let appended = store.append(event) { number in feed.withLock { $0.waiting[number] = ended } }
     switch appended {
     case .kept: handOn()
     case .refused: return false
@@ -61,21 +58,30 @@ final class DurableTransport: NetworkTransport {
 
   /// The network may be there though the disk is full: the event goes past what waits, which the network puts up with.
   private func handOnUnkept(_ event: OutgoingEvent, _ ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
-    let isTaken = inner.send(event) { [store] end in
-      if end == .refused { store.refuse() }
+    let isTaken = inner.send(event) { [weak self, store] end in
+      store.endUnkept(end)
       ended(end)
+      // It may have had the last place, which what is kept waits for.
+      self?.handOn()
     }
-    if !isTaken { store.refuse() }
+    if !isTaken { store.endUnkept(.refused) }
     return isTaken
   }
 
-  func flush() { inner.flush() }
+  /// What others that share the transport had filled may have room by now.
+  func flush() {
+    handOn()
+    inner.flush()
+  }
 
   func close(timeoutMilliseconds: Int) -> Bool {
-    inner.flush()
-    let isEmpty = store.waitUntilEmpty(timeoutMilliseconds: timeoutMilliseconds)
+    let end = DeviceClock.monotonic.advanced(byMilliseconds: Int64(timeoutMilliseconds))
+    flush()
+    store.waitUntilNoneKept(timeoutMilliseconds: timeoutMilliseconds)
     feed.withLock { $0.isClosed = true }
-    let isTold = inner.close(timeoutMilliseconds: isEmpty ? timeoutMilliseconds : 0)
+    // What the disk did not take may wait in a pause, which only this ends.
+    let left = max(0, end.milliseconds(since: DeviceClock.monotonic))
+    let isTold = inner.close(timeoutMilliseconds: Int(left))
     store.close()
     return isTold && store.eventCount == 0
   }
@@ -90,26 +96,30 @@ final class DurableTransport: NetworkTransport {
     }
     guard isMine else { return }
     while let next = nextBatch() {
-      for kept in next where !handOn(kept) { return }
+      for kept in next where !handOn(kept) { break }
     }
   }
 
-  /// What is to be handed on now; nil, and nobody feeds any more, when there is nothing, or no room.
+  /// What is to be handed on now; nil, and nobody feeds any more, when there is nothing new, or no room.
   private func nextBatch() -> [ClientStore.Kept]? {
-    feed.withLock { feed in
+    let wanted = feed.withLock { feed -> (after: Int64, limit: Int)? in
       let room = DurableTransport.underWayMaximum - feed.underWay
       guard feed.hasNews, room > 0, !feed.isClosed else {
         feed.isFeeding = false
         return nil
       }
-      let batch = store.events(after: feed.handedOn, limit: room)
-      // Fewer than asked for: what comes later leaves word.
-      feed.hasNews = batch.count == room
-      return batch
+      // Whatever comes or ends from now on leaves word.
+      feed.hasNews = false
+      return (feed.handedOn, room)
     }
+    guard let wanted else { return nil }
+    if let batch = store.events(after: wanted.after, limit: wanted.limit) { return batch }
+    // To try a disk again that gives nothing, because somebody flushes on being told so, would have no end.
+    feed.withLock { $0.isFeeding = false }
+    return nil
   }
 
-  /// False, and nobody feeds any more, when the transport takes nothing now: an acknowledgement goes on.
+  /// False when the transport takes nothing now: whoever leaves word meanwhile or later has it tried again.
   private func handOn(_ kept: ClientStore.Kept) -> Bool {
     feed.withLock { feed in
       feed.underWay += 1
@@ -120,8 +130,6 @@ final class DurableTransport: NetworkTransport {
     feed.withLock { feed in
       feed.underWay -= 1
       feed.handedOn = kept.number - 1
-      feed.hasNews = true
-      feed.isFeeding = false
     }
     return false
   }

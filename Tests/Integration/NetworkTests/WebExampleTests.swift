@@ -192,7 +192,7 @@ private final class ExamplePage: Sendable {
       const asks = [], fetched = window.fetch, refresh = 6000;
       let isPortal = false, portalAnswers = 0;
       window.fetch = (url, options) => {
-        if (String(url).endsWith("/v1/ads")) asks.push(performance.now());
+        if (String(url).endsWith("/v1/ads")) asks.push(window.banner.askedAt);
         if (!isPortal) return fetched(url, options);
         portalAnswers += 1;
         return Promise.resolve(new Response("<h1>Log in</h1>", { status: portalAnswers % 2 ? 200 : 403, headers: { "Content-Type": "text/html" } }));

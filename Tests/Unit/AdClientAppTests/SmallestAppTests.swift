@@ -6,9 +6,11 @@ import Testing
 @MainActor
 @Suite("An app with one import")
 struct SmallestAppTests {
-  private func client(_ network: InMemoryNetwork = InMemoryNetwork()) throws -> AdNetworkClient {
+  private func client(
+    _ network: InMemoryNetwork = InMemoryNetwork(), storage: AdStorage = .memory
+  ) throws -> AdNetworkClient {
     var options = AdClientOptions()
-    options.storage = .memory
+    options.storage = storage
     options.country = Country("DE")
     return try AdNetworkClient(app: "chess", key: "key", via: .inMemory(network), options: options)
   }
@@ -66,12 +68,14 @@ struct SmallestAppTests {
     #expect(seen == ["willLoad", "didLoad", "asked", "false"])
   }
 
-  @Test("A network that nobody reaches keeps events, and errors and connection say why")
-  func unreachable() async throws {
+  @Test(
+    "Events wait for a network that nobody reaches, and errors and connection say why",
+    arguments: [AdStorage.memory, .none])
+  func unreachable(storage: AdStorage) async throws {
     var behaviour = InMemoryNetwork.Behaviour()
     behaviour.isReachable = false
     let network = InMemoryNetwork(behaviour)
-    let client = try client(network)
+    let client = try client(network, storage: storage)
     let screen = try HomeScreen(ads: client)
     for await event in screen.banner.events {
       guard case .told(.didFail(let failure)) = event else { continue }
@@ -80,6 +84,7 @@ struct SmallestAppTests {
     }
     #expect(client.connection.problem?.kind == .unreachable)
     #expect(client.eventsWaiting == 1, "M6: the failure is told when there is somebody to tell")
+    #expect(client.inspector.text.contains("; 1 events wait\n"))
     network.behaviour.isReachable = true
     #expect(client.eventsWaiting == 0)
     #expect(network.told.last == .failed(.serverFailure))

@@ -93,19 +93,41 @@ struct MinorTests {
 
   @Test("the answer says that an ad counts under the session id, where the client id that was given does not count")
   func countsBySession() throws {
-    for (isUnder17, isSession) in [(true, true), (nil, true), (false, false)] as [(Bool?, Bool)] {
+    for isUnder17 in [true, nil, false] as [Bool?] {
       var rig = try Self.rig(isUnder17: isUnder17)
-      let hasher = try ClientHasher(ring: rig.ring)
-      let answers = try Self.answers(&rig) { $0.sessionID = "session-of-\($0.clientID)" }
-      #expect(!answers.isEmpty)
-      for (ad, terms, client) in answers {
-        #expect(ad.countsBySession == isSession, "\(String(describing: isUnder17))")
-        for key in ["client-\(client)", "session-of-client-\(client)"] {
-          let isTaken = Array(key.utf8).withUnsafeBytes { hasher.isClient(of: terms, id: $0) }
-          #expect(isTaken == (key.hasPrefix("session") == isSession), "what trackers will say of \(key)")
-        }
+      try Self.expectKeys(&rig, isSession: isUnder17 != false)
+    }
+  }
+
+  @Test("a request that comes again after its app has answered A4 otherwise is another's: its answer is of its own ad")
+  func answeredInBetween() throws {
+    for (before, after) in [(nil, false), (false, true)] as [(Bool?, Bool)] {
+      var rig = try Self.rig(isUnder17: before)
+      let first = try Self.expectKeys(&rig, isSession: before != false)
+      var app = rig.samples.apps[0]
+      app.isUnder17 = after
+      rig.catalog.apply([.message(.record(.app(app), version: 2))], now: Samples.now)
+      let second = try Self.expectKeys(&rig, isSession: after)
+      #expect(first.isDisjoint(with: second))
+    }
+  }
+
+  /// Each answer names the key under which trackers will count its ad.
+  ///
+  /// - Returns: the ads that were served.
+  @discardableResult
+  private static func expectKeys(_ rig: inout PartitionRig, isSession: Bool) throws -> Set<ServeID> {
+    let hasher = try ClientHasher(ring: rig.ring)
+    let answers = try Self.answers(&rig) { $0.sessionID = "session-of-\($0.clientID)" }
+    #expect(!answers.isEmpty)
+    for (ad, terms, client) in answers {
+      #expect(ad.countsBySession == isSession)
+      for key in ["client-\(client)", "session-of-client-\(client)"] {
+        let isTaken = Array(key.utf8).withUnsafeBytes { hasher.isClient(of: terms, id: $0) }
+        #expect(isTaken == (key.hasPrefix("session") == isSession), "what trackers will say of \(key)")
       }
     }
+    return Set(answers.map(\.ad.serveID))
   }
 
   @Test("where no client id was given, the answer says nothing of the session id")

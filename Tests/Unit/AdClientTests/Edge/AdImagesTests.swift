@@ -101,4 +101,22 @@ struct AdImagesTests {
     #expect(await images.fetch(ads[2]))
     #expect(ads.map { images.image(of: $0, size: .phoneBannerPortrait) != nil } == [true, false, true])
   }
+
+  @Test("What was used while the clock was ahead goes before what is kept now")
+  func clockSetBack() async throws {
+    let server = SmallServer { _, _ in SmallServer.Reply(body: Self.picture) }
+    defer { server.stop() }
+    let folder = try TemporaryFolder()
+    let images = try images(folder)
+    let app = try #require(AppID(sampleApp))
+    let place = try #require(folder.storage.imageFolder(for: app))
+    let ofLater = place.appendingPathComponent("of-later")
+    try Data(count: ImageReference.bytesMaximum).write(to: ofLater)
+    let year2100 = Date(timeIntervalSince1970: 4_102_444_800)
+    try FileManager.default.setAttributes([.modificationDate: year2100], ofItemAtPath: ofLater.path)
+    let ad = try ad(server.address + "/1.png", Self.picture)
+    #expect(await images.fetch(ad))
+    #expect(images.image(of: ad, size: .phoneBannerPortrait) == Self.picture)
+    #expect(!FileManager.default.fileExists(atPath: ofLater.path))
+  }
 }

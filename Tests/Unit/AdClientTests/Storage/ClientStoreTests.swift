@@ -32,6 +32,9 @@ func token(_ event: OutgoingEvent) -> UInt8? {
 }
 
 extension ClientStore {
+  /// What can be read, however the disk is.
+  func kept(after number: Int64 = 0, limit: Int = 100) -> [Kept] { events(after: number, limit: limit) ?? [] }
+
   /// The number of an event that was taken.
   func keep(_ event: OutgoingEvent) -> Int64? { if case .kept(let number) = append(event) { number } else { nil } }
 }
@@ -39,6 +42,18 @@ extension ClientStore {
 /// The store's database, opened by somebody else.
 func openedDatabase(_ folder: TemporaryFolder) throws -> SQLiteDatabase {
   try SQLiteDatabase(path: folder.path("sdk/\(sampleApp).sqlite"))
+}
+
+/// Has the disk take no note until the table has a row.
+func fillDisk(_ folder: TemporaryFolder, until table: String) throws {
+  let database = try openedDatabase(folder)
+  for change in ["INSERT", "UPDATE", "DELETE"] {
+    try database.run(
+      """
+      CREATE TRIGGER full_\(change) BEFORE \(change) ON note WHEN NOT EXISTS (SELECT * FROM \(table))
+      BEGIN SELECT RAISE(ABORT, 'the disk is full'); END
+      """)
+  }
 }
 
 @Suite("What the client keeps on disk")
@@ -59,13 +74,13 @@ struct ClientStoreTests {
       store.remove(2)
     }
     let store = try open(folder)
-    let kept = store.events(after: 0, limit: 10)
+    let kept = store.kept()
     #expect(kept.map { token($0.event) } == [1, 3, 4, 5])
     #expect(kept.map(\.event.id) == [events[0], events[2], events[3], events[4]].map(\.id))
     #expect(kept.map(\.event.partitionKey) == ["client-1", "client-1", "client-0", "client-1"])
     #expect(kept.first?.event.time == events[0].time)
     #expect(store.eventCount == 4)
-    #expect(store.events(after: 3, limit: 1).map(\.number) == [4])
+    #expect(store.kept(after: 3, limit: 1).map(\.number) == [4])
   }
 
   @Test("A full queue refuses the newest and counts it, also over the process's end")
@@ -118,6 +133,27 @@ struct ClientStoreTests {
     #expect(store.clientID() != first)
   }
 
+  @Test(
+    "A8: a client id that a full disk did not take is written with what it takes next, and at the latest at the end",
+    arguments: [true, false])
+  func clientIDAfterFullDisk(isClosed: Bool) throws {
+    let folder = try TemporaryFolder()
+    let old = try open(folder).clientID()
+    try fillDisk(folder, until: "event")
+    func reset() throws -> String {
+      let store = try open(folder)
+      #expect(store.clientID() == old)
+      store.forgetClientID()
+      let made = store.clientID()
+      #expect(made != old)
+      #expect(store.keep(try sampleEvent(1)) != nil, "there is room from here on")
+      if isClosed { store.close() } else { #expect(store.keep(try sampleEvent(2)) != nil) }
+      return made
+    }
+    let made = try reset()
+    #expect(try open(folder).clientID() == made)
+  }
+
   @Test("When a place was last asked for is kept")
   func asks() throws {
     let folder = try TemporaryFolder()
@@ -138,7 +174,7 @@ struct ClientStoreTests {
     #expect(second.eventCount == 1)
     #expect(first.keep(try sampleEvent(2)) == nil && first.eventCount == 1)
     first.remove(1)
-    #expect(second.events(after: 0, limit: 10).count == 1)
+    #expect(second.kept().count == 1)
   }
 
   @Test("Where the disk gives no file the client works in memory, and says so")
@@ -169,7 +205,7 @@ struct ClientStoreTests {
     #expect(second.keep(try sampleEvent(2)) != nil)
     second.close()
     #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".unreadable")) == Data(bytes))
-    #expect(try open(folder, log: log).events(after: 0, limit: 10).map { token($0.event) } == [2])
+    #expect(try open(folder, log: log).kept().map { token($0.event) } == [2])
     #expect(entries.withLock { $0.count } == 1)
   }
 
@@ -183,7 +219,7 @@ struct ClientStoreTests {
     try openedDatabase(folder).run("UPDATE event SET type = 'of another version' WHERE number = 1")
     let entries = Mutex<[AdLogEntry]>([])
     let store = try open(folder) { entry in entries.withLock { $0.append(entry) } }
-    #expect(store.events(after: 0, limit: 2).map { token($0.event) } == [2, 3])
+    #expect(store.kept(limit: 2).map { token($0.event) } == [2, 3])
     #expect(store.refusedCount == 1 && store.eventCount == 3)
     #expect(entries.withLock { $0.map(\.level) } == [.warning])
   }

@@ -19,8 +19,13 @@ private final class HoldingTransport: NetworkTransport {
   private let state = Mutex(State())
   /// How many it takes at most before it is opened.
   private let room: Int
+  /// Whether it is opened while it refuses an event.
+  private let opensWhenFull: Bool
 
-  init(room: Int = .max) { self.room = room }
+  init(room: Int = .max, opensWhenFull: Bool = false) {
+    self.room = room
+    self.opensWhenFull = opensWhenFull
+  }
 
   var tokens: [UInt8?] { state.withLock { $0.events.map(token) } }
   var ids: [UUIDv7] { state.withLock { $0.events.map(\.id) } }
@@ -39,7 +44,14 @@ private final class HoldingTransport: NetworkTransport {
       return (true, state.isOpen)
     }
     if isOpen { ended(.acknowledged) }
+    if !isTaken, opensWhenFull { open() }
     return isTaken
+  }
+
+  /// With any time it ends what waits, as the way over the edge, where only this ends a pause.
+  func close(timeoutMilliseconds: Int) -> Bool {
+    if timeoutMilliseconds > 0 { open() }
+    return state.withLock { $0.waiting.isEmpty }
   }
 
   /// Ends what was sent, and acknowledges at once whatever comes.
@@ -55,10 +67,19 @@ private final class HoldingTransport: NetworkTransport {
 
 @Suite("Events outlive the process")
 struct DurableTransportTests {
-  private func store(_ folder: TemporaryFolder) throws -> ClientStore {
+  private func store(_ folder: TemporaryFolder, log: @escaping AdLog = { _ in }) throws -> ClientStore {
     let app = try #require(AppID(sampleApp))
-    let store = ClientStore.open(folder.storage, app: app, log: { _ in })
+    let store = ClientStore.open(folder.storage, app: app, log: log)
     return try #require(store)
+  }
+
+  /// A folder whose disk takes no event of the client `unkept`.
+  private func fullFolder() throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try store(folder).close()
+    try openedDatabase(folder).run(
+      "CREATE TRIGGER full BEFORE INSERT ON event WHEN NEW.client = 'unkept' BEGIN SELECT RAISE(ABORT, 'full'); END")
+    return folder
   }
 
   @Test("Off line and ended twice, then on line: every event arrives once, in order")
@@ -145,25 +166,97 @@ struct DurableTransportTests {
 
   @Test("What the disk does not take gets to the network all the same; what that refuses is counted")
   func fullDisk() throws {
-    let folder = try TemporaryFolder()
-    try store(folder).close()
-    try openedDatabase(folder).run(
-      "CREATE TRIGGER full BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
     let network = HoldingTransport(room: 2)
+    let folder = try fullFolder()
     let kept = try store(folder)
     let transport = DurableTransport(network, store: kept)
     let ends = Mutex<[EventEnd]>([])
     func send(_ number: UInt8) throws -> Bool {
-      transport.send(try sampleEvent(number)) { end in ends.withLock { $0.append(end) } }
+      transport.send(try sampleEvent(number, client: "unkept")) { end in ends.withLock { $0.append(end) } }
     }
     #expect(try send(1))
     #expect(try send(2))
     #expect(try !send(3), "the network takes no more than it has room for")
-    #expect(network.tokens == [1, 2] && kept.eventCount == 0 && kept.refusedCount == 1)
+    #expect(network.tokens == [1, 2] && kept.eventCount == 2 && kept.refusedCount == 1)
     network.open(.refused)
-    #expect(ends.withLock { $0 } == [.refused, .refused] && kept.refusedCount == 3)
+    #expect(ends.withLock { $0 } == [.refused, .refused] && kept.eventCount == 0 && kept.refusedCount == 3)
     #expect(transport.close(timeoutMilliseconds: 0))
     #expect(try !send(4), "it is closed")
+  }
+
+  @Test("Closing does not wait for what the disk did not take: it ends the network's pause, with the time that is left")
+  func closingOnFullDisk() throws {
+    let network = HoldingTransport()
+    let folder = try fullFolder()
+    let kept = try store(folder)
+    let transport = DurableTransport(network, store: kept)
+    #expect(transport.send(try sampleEvent(1, client: "unkept"), ended: { _ in }))
+    #expect(network.tokens == [1] && kept.eventCount == 1)
+    #expect(transport.close(timeoutMilliseconds: 10_000))
+    #expect(kept.eventCount == 0)
+    let without = HoldingTransport()
+    let again = try store(folder)
+    let other = DurableTransport(without, store: again)
+    #expect(other.send(try sampleEvent(2, client: "unkept"), ended: { _ in }))
+    #expect(!other.close(timeoutMilliseconds: 0) && again.eventCount == 1, "it had no time")
+  }
+
+  @Test(
+    "What waits on disk goes on once an event that the disk did not take has made room, also while it is being refused",
+    arguments: [true, false])
+  func roomAfterFullDisk(whileRefused: Bool) throws {
+    let network = HoldingTransport(room: 1, opensWhenFull: whileRefused)
+    let folder = try fullFolder()
+    let kept = try store(folder)
+    let transport = DurableTransport(network, store: kept)
+    #expect(transport.send(try sampleEvent(1, client: "unkept"), ended: { _ in }))
+    #expect(transport.send(try sampleEvent(2), ended: { _ in }))
+    if !whileRefused {
+      #expect(network.tokens == [1] && kept.eventCount == 2)
+      network.open()
+    }
+    #expect(network.tokens == [1, 2] && kept.eventCount == 0)
+    #expect(transport.close(timeoutMilliseconds: 0))
+  }
+
+  @Test("Whoever is told that the disk takes nothing, or gives what cannot be read, may flush there and then")
+  func flushesWhenTold() throws {
+    let folder = try fullFolder()
+    try openedDatabase(folder).run(
+      """
+      CREATE TRIGGER spoilt AFTER INSERT ON event WHEN NEW.client = 'spoilt'
+      BEGIN UPDATE event SET type = 'of another version' WHERE number = NEW.number; END
+      """)
+    let told = Mutex<(transport: DurableTransport?, count: Int)>((nil, 0))
+    let kept = try store(folder) { _ in
+      let transport = told.withLock { told in
+        told.count += 1
+        return told.transport
+      }
+      transport?.flush()
+    }
+    let network = HoldingTransport()
+    let transport = DurableTransport(network, store: kept)
+    told.withLock { $0.transport = transport }
+    defer { told.withLock { $0.transport = nil } }
+    #expect(transport.send(try sampleEvent(1, client: "unkept"), ended: { _ in }))
+    #expect(transport.send(try sampleEvent(2, client: "spoilt"), ended: { _ in }))
+    #expect(transport.send(try sampleEvent(3), ended: { _ in }))
+    #expect(network.tokens == [1, 3] && kept.eventCount == 2 && kept.refusedCount == 1)
+    #expect(told.withLock { $0.count } == 2)
+  }
+
+  @Test("What found no room beside others' events on a shared way goes on at the latest when its client ends")
+  func roomOfOthers() throws {
+    let network = HoldingTransport(room: 1)
+    #expect(network.send(try sampleEvent(1), ended: { _ in }))
+    let kept = try ClientStore(path: nil)
+    let transport = DurableTransport(network, store: kept)
+    #expect(transport.send(try sampleEvent(2), ended: { _ in }))
+    network.open()
+    #expect(network.tokens == [1] && kept.eventCount == 1)
+    #expect(transport.close(timeoutMilliseconds: 0))
+    #expect(network.tokens == [1, 2] && kept.eventCount == 0)
   }
 
   @Test("A process that is killed loses nothing that it was told it has")
@@ -176,6 +269,6 @@ struct DurableTransportTests {
       kill(getpid(), SIGKILL)
     }
     let kept = try ClientStore(path: path)
-    #expect(kept.events(after: 0, limit: 100).map { token($0.event) } == (1...20).map { UInt8($0) })
+    #expect(kept.kept().map { token($0.event) } == (1...20).map { UInt8($0) })
   }
 }

@@ -2,6 +2,7 @@ import AdBasics
 import AdEvents
 import Foundation
 import LocalProcesses
+import SQLite
 import Synchronization
 import Testing
 
@@ -45,6 +46,32 @@ struct IdentityTests {
     later.resetClientID()
     #expect(later.identity.clientID == nil, "a reset makes no id for whoever wants none")
     #expect(later.identity.partitionKey == later.identity.sessionID)
+  }
+
+  @Test(
+    "A reset and limited tracking count at once on a full disk, and at the next start once the disk had room",
+    arguments: [true, false])
+  func fullDisk(limits: Bool) throws {
+    let folder = try TemporaryFolder()
+    let old = try client(folder).identity.clientID
+    try fillDisk(folder, until: "ask")
+    func reset() throws -> String? {
+      let again = try client(folder)
+      #expect(old != nil && again.identity.clientID == old)
+      again.resetClientID()
+      let reset = again.identity.clientID
+      #expect(reset != nil && reset != old)
+      again.setLimitsTracking(true)
+      if !limits { again.setLimitsTracking(false) }
+      let last = again.identity.clientID
+      #expect((last == nil) == limits && last != reset)
+      // From its first row on there is room.
+      again.noteAsk(try #require(PlacementID("home")))
+      return last
+    }
+    let last = try reset()
+    let later = try client(folder).identity.clientID
+    #expect(later != nil && later != old && (limits || later == last))
   }
 
   @Test("The app's own id stays as long as nobody limits tracking, comes back afterwards, and is gone after a reset")
