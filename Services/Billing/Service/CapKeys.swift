@@ -21,7 +21,8 @@ enum CapKeys {
     "So many clicks of an app's hour are never too many for its impressions.")
   static let unfunded = ConfigurationKey<Int>.integer(
     "HANDBILL_CAP_UNFUNDED", in: 0...1_000_000_000, default: Int(defaults.unfundedPerDay.value / Nanos.perUnit),
-    help: "What the network pays at most for an app's day where no budget can (B4), in units of each currency.")
+    help: "What the network pays at most for an app's day where no budget can (B4), in units of each currency; each "
+      + "partition its part.")
   static let declarations =
     [impressions, clicksOfAd, clicksBeforeRate, clickRate, unfunded].map(\.declaration)
 

@@ -17,7 +17,8 @@ enum WhatIfCommand {
       circuit breaker, and the budget that was at hand; so each answers for itself, and what another winner would have \
       used up changes none of the others. Without a change every auction must come to the same ad and price: exit 1 if \
       one does not. Nothing is written. Not held again are auctions during which a change of the catalogue was on its \
-      way, and those of before this was logged: they are counted.
+      way, and those of before this was logged: they are counted. What is expected of ads is in the network's own unit, \
+      by the rates of settings.currencyRates.
       """,
     options: DatabaseAddress.options + [
       .value("from", "TIME", help: "From this day or moment in UTC on."),

@@ -10,9 +10,9 @@ struct WhatIfReport: Sendable {
     private(set) var fills: Int64 = 0
     /// The prices of the impressions, in nanos.
     private(set) var prices: Int128 = 0
-    /// Millionths of a nano.
+    /// Millionths of a nano of the network's own unit.
     private var expectedMillionths: Int128 = 0
-    /// What impressions and clicks are expected to bring, in nanos, rounded down.
+    /// What impressions and clicks are expected to bring, in nanos of the network's own unit, rounded down.
     var expected: Int128 { expectedMillionths / Int128(ClickRateEstimate.whole) }
 
     mutating func add(_ fill: AuctionOutcome.Fill) {
@@ -72,11 +72,18 @@ struct WhatIfReport: Sendable {
     add(replayed, \.replayed)
     if auction.outcome.fill == nil { unfilled[auction.outcome.reason, default: (0, 0)].logged += 1 }
     if replayed.fill == nil { unfilled[replayed.reason, default: (0, 0)].replayed += 1 }
-    guard auction.outcome != replayed else { return }
+    guard isOther(auction.outcome, than: replayed) else { return }
     different += 1
     if differences.count < Self.differencesMaximum {
       differences.append(Difference(serveID: auction.serveID, logged: auction.outcome, replayed: replayed))
     }
+  }
+
+  /// Other rates make another worth of the same ad at the same price.
+  private func isOther(_ logged: AuctionOutcome, than replayed: AuctionOutcome) -> Bool {
+    guard isChanged, var fill = logged.fill, let other = replayed.fill else { return logged != replayed }
+    fill.expectedValue = other.expectedValue
+    return logged.reason != replayed.reason || fill != other
   }
 
   private mutating func add(_ outcome: AuctionOutcome, _ side: WritableKeyPath<Pair, Figures>) {

@@ -249,14 +249,18 @@ public struct NetworkSettings: Hashable, Sendable {
   public var testErrorBasisPoints: UInt16
   /// What apps are offered that stop ads' actions (A7).
   public var standing: StandingRules
+  /// What a unit of a currency is worth, in millionths of the network's own unit: auctions order ads by it, and no amount
+  /// is booked by it.
+  public var currencyRates: [Currency: Int64]
 
   public init(
     countries: Set<Country>, testFillBasisPoints: UInt16 = 8_000, testErrorBasisPoints: UInt16 = 500,
-    standing: StandingRules = StandingRules()
+    standing: StandingRules = StandingRules(), currencyRates: [Currency: Int64] = [:]
   ) {
     self.countries = countries
     self.testFillBasisPoints = testFillBasisPoints
     self.testErrorBasisPoints = testErrorBasisPoints
     self.standing = standing
+    self.currencyRates = currencyRates
   }
 }

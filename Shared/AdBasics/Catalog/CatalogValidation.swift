@@ -28,6 +28,20 @@ extension Campaign {
     }.faults
   }
 
+  /// Budgets from which nothing can ever be sold: an allotment has to hold an ad's full price. No fault of the record's
+  /// own, for what was written with one must still be read.
+  package func scarceBudgets() -> [CatalogFault] {
+    guard kind != .house, let fullPrice else { return [] }
+    return FaultList { list in
+      for (field, budget) in [("totalBudget", totalBudget), ("dailyBudget", dailyBudget ?? 0)] {
+        list.require(
+          budget <= 0 || budget >= Int128(fullPrice.value), field,
+          "it is \(MoneyText.format(budget)), and an impression with its click costs \(MoneyText.format(fullPrice)): nothing "
+            + "could be sold (B4); give at least that")
+      }
+    }.faults
+  }
+
   private func checkPricesOfKind(_ list: inout FaultList) {
     switch kind {
     case .brand:
@@ -168,6 +182,7 @@ extension NetworkSettings {
         Int(testFillBasisPoints) + Int(testErrorBasisPoints) <= 10_000, "testErrorBasisPoints",
         "together with testFillBasisPoints it is more than 10000: lower one of them (A2)")
       standing.faults(&list)
+      CurrencyRate.faults(currencyRates, &list)
     }.faults
   }
 }

@@ -147,6 +147,10 @@ extension NetworkSettings {
       case 2: testFillBasisPoints = try reader.basisPoints("settings.test_fill_basis_points")
       case 3: testErrorBasisPoints = try reader.basisPoints("settings.test_error_basis_points")
       case 4: standing = try StandingRules(reading: try reader.bytes())
+      case 5:
+        try FieldValue.room(currencyRates.count, "settings.currency_rates")
+        let (currency, rate) = try CurrencyRate.reading(try reader.bytes())
+        currencyRates[currency] = rate
       default: try reader.skip()
       }
     }
@@ -157,6 +161,31 @@ extension NetworkSettings {
     writer.unsigned(2, UInt64(testFillBasisPoints))
     writer.unsigned(3, UInt64(testErrorBasisPoints))
     writer.message(4) { standing.write(to: &$0) }
+    for (currency, rate) in currencyRates.sorted(by: { $0.key < $1.key }) {
+      writer.message(5) { writer in
+        writer.text(1, currency.text)
+        writer.signed(2, rate)
+      }
+    }
+  }
+}
+
+extension CurrencyRate {
+  fileprivate static func reading(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> (Currency, Int64) {
+    var currency: Currency?
+    var rate: Int64?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: currency = try reader.currency("settings.currency_rates.currency")
+      case 2: rate = try reader.integer("settings.currency_rates.millionths", in: range)
+      default: try reader.skip()
+      }
+    }
+    return (
+      try FieldValue.required(currency, "settings.currency_rates.currency"),
+      try FieldValue.required(rate, "settings.currency_rates.millionths")
+    )
   }
 }
 

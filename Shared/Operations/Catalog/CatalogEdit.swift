@@ -1,3 +1,4 @@
+internal import AdCore
 internal import JSON
 
 /// Changes single members of a record's JSON, as `catalog set` asks for it.
@@ -31,6 +32,7 @@ enum CatalogEdit {
     switch field.shape {
     case .object(let inner): return shape(rest, in: inner)
     case .map(let known, let inner): return rest.count == 1 && known.contains(rest[rest.startIndex]) ? inner : nil
+    case .currencies(let inner): return rest.count == 1 && Currency(rest[rest.startIndex]) != nil ? inner : nil
     default: return nil
     }
   }
@@ -47,7 +49,7 @@ enum CatalogEdit {
         String(part.drop { $0 == " " })
       }
       return .texts(text.isEmpty ? [] : parts)
-    case .map, .object: return nil
+    case .map, .currencies, .object: return nil
     }
   }
 
@@ -56,7 +58,7 @@ enum CatalogEdit {
     case .flag: "give true or false"
     case .nullable: "give null or what it says otherwise"
     case .integer: "give a whole number"
-    case .map, .object: "name one of its members, with a dot between"
+    case .map, .currencies, .object: "name one of its members, with a dot between"
     default: "give a text"
     }
   }

@@ -23,6 +23,8 @@ indirect enum CatalogShape: Sendable {
   case list(CatalogShape)
   /// Names to texts.
   case map(names: [String], CatalogShape)
+  /// Currencies to values.
+  case currencies(CatalogShape)
   case object([CatalogField])
   case hexadecimal(bytes: Int)
 }
@@ -189,6 +191,10 @@ enum CatalogFields {
           "What is offered to an app that stops every action, \(StandingRules.wholeBasisPoints) to lower nobody; "
             + "\(rules.floorBasisPoints) when absent."),
       ]), "What apps are offered that block or cancel ads' actions (A7)."),
+    CatalogField(
+      "currencyRates", .currencies(.integer(CurrencyRate.range)),
+      "What a unit of each currency is worth, in millionths of the network's own unit (\(CurrencyRate.whole) when absent): by "
+        + "it ads of several currencies are put in order, and no amount is booked."),
   ]
   private static let rules = StandingRules()
 

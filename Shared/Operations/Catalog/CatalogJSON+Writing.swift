@@ -26,6 +26,8 @@ extension CatalogJSON {
           "toleratedBasisPoints": .integer(settings.standing.toleratedBasisPoints),
           "floorBasisPoints": .integer(settings.standing.floorBasisPoints),
         ],
+        "currencyRates": .object(
+          settings.currencyRates.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key.text, .integer($0.value)) }),
       ]
     case .standing(let standing):
       [

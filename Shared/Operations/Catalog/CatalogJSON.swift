@@ -106,7 +106,7 @@ package enum CatalogJSON {
   private static func ad(_ reader: inout FieldReader) -> Ad? {
     let id: AdID? = reader.identifier("id")
     let campaign: CampaignID? = reader.identifier("campaign")
-    let images = reader.map("images", "a URL for a size: \(sizeNames)", AdSize.init(name:))
+    let images = reader.map("images", "a URL for a size: \(sizeNames)", AdSize.init(name:)) { $0.textValue }
     let action = reader.object("action", fields("action", of: .ad)) { reader -> AdAction? in
       let kind = reader.choice("kind", AdAction.Kind.allCases, \.name)
       let destination = reader.text("destination")
@@ -191,7 +191,18 @@ package enum CatalogJSON {
           priorTaps: reader.integer("priorTaps", in: StandingRules.priorTapsRange, default: rules.priorTaps),
           toleratedBasisPoints: reader.integer("toleratedBasisPoints", in: share, default: rules.toleratedBasisPoints),
           floorBasisPoints: reader.integer("floorBasisPoints", in: share, default: rules.floorBasisPoints))
-      })
+      }, currencyRates: currencyRates(&reader))
+  }
+
+  private static func currencyRates(_ reader: inout FieldReader) -> [Currency: Int64] {
+    let range = CurrencyRate.range
+    return reader.map(
+      "currencyRates",
+      "a currency's three letters A-Z with a whole number from \(range.lowerBound) to \(range.upperBound): what its unit is "
+        + "worth in millionths of the network's own", Currency.init(_:)
+    ) { value in
+      value.integerValue.flatMap { range.contains($0) ? $0 : nil }
+    }
   }
 
   private static func standing(_ reader: inout FieldReader) -> AppStanding? {

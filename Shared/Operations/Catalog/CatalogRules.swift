@@ -40,6 +40,7 @@ struct CatalogRules {
   static func problems(_ rules: CatalogRules) -> [CatalogProblem] {
     var rules = rules
     for change in rules.changes { rules.check(change) }
+    rules.checkCurrencies()
     if !rules.deleted.isEmpty { rules.checkDeletions() }
     return rules.problems
   }
@@ -78,6 +79,7 @@ struct CatalogRules {
     if case .campaign(let old) = change.last, old.advertiser != campaign.advertiser {
       note(change, "advertiser", "it is \(old.advertiser) and cannot change: make a new campaign")
     }
+    checkBudgets(campaign, change)
     if case .campaign(let old) = change.old {
       guard old.kind != campaign.kind else { return }
       for case .ad(let ad) in after.values.sorted(by: { $0.key < $1.key }) where ad.campaign == campaign.id {
@@ -88,6 +90,12 @@ struct CatalogRules {
         }
       }
     }
+  }
+
+  /// What was so before keeps nobody from changing something else, such as a pause.
+  private mutating func checkBudgets(_ campaign: Campaign, _ change: Change) {
+    let known = if case .campaign(let old) = change.old { old.scarceBudgets() } else { [CatalogFault]() }
+    for fault in campaign.scarceBudgets() where !known.contains(fault) { note(change, fault.field, fault.advice) }
   }
 
   private mutating func check(_ ad: Ad, _ change: Change) {
@@ -101,6 +109,8 @@ struct CatalogRules {
     for fault in ad.faults(in: campaign) { note(change, fault.field, fault.advice) }
     guard let advertised = ad.action.advertisedApp else { return }
     requireRecord("app/\(advertised)", change, "action.destination")
+    // A link that stays is a matter of the app's own change: it keeps nobody from pausing the ad.
+    if case .ad(let old) = change.old, old.action == ad.action, ad.isPaused || !old.isPaused { return }
     if case .app(let app) = after["app/\(advertised)"], app.isUnder17 == true {
       note(
         change, "action.destination",
@@ -115,7 +125,9 @@ struct CatalogRules {
       requireRecord("advertiser/\(advertiser)", change, "exclusions.advertisers")
     }
     var old: App?
-    if case .app(let before) = change.old { old = before }
+    if case .app(let last) = change.last { old = last }
+    // One that was deleted takes its steps again (A9); its bundle's audience is remembered, and its builds are still out (A4).
+    if change.old == nil { old?.isUnder17 = nil }
     // A new app of such a bundle may still be without an answer, as the agreement comes first (A9).
     let isBundleUnder17 = under17Bundles.contains(app.bundleID) && app.isUnder17 != nil
     for refusal in PrimaryAudience.refusals(from: old, to: app, isBundleUnder17: isBundleUnder17) {
@@ -126,6 +138,15 @@ struct CatalogRules {
     where other.bundleID == app.bundleID && other.id != app.id && other.isUnder17 == false {
       note(change, "isUnder17", "app/\(other.id) has the same bundle id and says no: answer yes for both (A4)")
     }
+    guard case .app(let before) = change.old, before.isUnder17 != true else { return }
+    // Nobody's ad that is not shown keeps the app from its answer.
+    for case .ad(let ad) in after.values.sorted(by: { $0.key < $1.key })
+    where ad.action.advertisedApp == app.id && !ad.isPaused {
+      note(
+        change, "isUnder17",
+        "ad/\(ad.id) leads to it with a reference, and users under 17 cannot agree that anything is told of them (A4, M8): "
+          + "leave \(ClickMacro(app: app.id).text) out of the ad's action.destination first, or pause it")
+    }
   }
 
   private mutating func check(_ key: AppKey, _ change: Change) {
@@ -134,6 +155,34 @@ struct CatalogRules {
     where other.keyHash == key.keyHash && (other.app != key.app || other.build != key.build) {
       note(change, "key", "app \(other.app) has the same key for \(other.build.name) builds: give each its own (A1)")
     }
+  }
+
+  /// An auction compares amounts of several currencies by what their units are worth. What was so before keeps nobody from
+  /// changing something else.
+  private mutating func checkCurrencies() {
+    let before = changes.reduce(into: after) { $0[$1.new.key] = $1.old }
+    let known = CatalogRules.currenciesWithoutRate(before)
+    for currency in CatalogRules.currenciesWithoutRate(after).subtracting(known).sorted() {
+      problems.append(
+        CatalogProblem(
+          "settings.currencyRates",
+          "there are paid campaigns in \(currency) and in other currencies: name what a unit of \(currency) is worth in "
+            + "settings.currencyRates, in millionths of the network's own unit, such as \"\(currency)\": \(CurrencyRate.whole)"
+        ))
+    }
+  }
+
+  /// The currencies of paid campaigns, if there are several, that have no rate.
+  private static func currenciesWithoutRate(_ records: [String: CatalogRecord]) -> Set<Currency> {
+    let currencies = records.values.reduce(into: Set<Currency>()) { currencies, record in
+      guard case .campaign(let campaign) = record, campaign.kind != .house,
+        case .advertiser(let advertiser)? = records["advertiser/\(campaign.advertiser)"]
+      else { return }
+      currencies.insert(advertiser.currency)
+    }
+    guard currencies.count > 1 else { return [] }
+    guard case .settings(let settings)? = records["settings"] else { return currencies }
+    return currencies.filter { settings.currencyRates[$0] == nil }
   }
 
   private mutating func checkDeletions() {

@@ -49,6 +49,11 @@ package enum CatalogSchema {
         "type": "object", "additionalProperties": false, "minProperties": 1,
         "properties": .object(names.map { JSONValue.Member($0, schema(shape)) }),
       ]
+    case .currencies(let shape):
+      [
+        "type": "object", "propertyNames": schema(.currency), "additionalProperties": schema(shape),
+        "maxProperties": .integer(Int64(CatalogLimits.entriesMaximum)),
+      ]
     case .object(let fields): object(fields)
     case .hexadecimal(let bytes): ["type": "string", "pattern": .text("^[0-9a-fA-F]{\(bytes * 2)}$")]
     }

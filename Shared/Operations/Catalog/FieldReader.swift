@@ -120,21 +120,22 @@ struct FieldReader {
     return set
   }
 
-  /// An object of names to texts.
-  mutating func map<Key: Hashable>(_ name: String, _ expectation: String, _ convert: (String) -> Key?) -> [Key: String]
-  {
-    guard let value = members[name] else { return [:] }
-    guard case .object(let list) = value else {
+  /// An object of names to values; an absent one is empty.
+  mutating func map<Key: Hashable, Value>(
+    _ name: String, _ expectation: String, _ convertKey: (String) -> Key?, _ convert: (JSONValue) -> Value?
+  ) -> [Key: Value] {
+    guard let object = members[name] else { return [:] }
+    guard case .object(let list) = object else {
       note(name, "must be an object: \(expectation)")
       return [:]
     }
-    var map: [Key: String] = [:]
+    var map: [Key: Value] = [:]
     for member in list {
-      guard let key = convert(member.name), let text = member.value.textValue else {
+      guard let key = convertKey(member.name), let value = convert(member.value) else {
         note("\(name).\(member.name.prefix(80))", "must be \(expectation)")
         continue
       }
-      map[key] = text
+      map[key] = value
     }
     return map
   }

@@ -49,7 +49,7 @@ enum ServeFields {
       return meant(name, number, meaning(number))
     }
     if money.contains(column), let nanos = nanos(value) { return [.init(name, .text(MoneyText.format(nanos)))] }
-    // Millionths of a nano.
+    // Millionths of a nano of the network's own unit.
     if column == "expected_value", let value = nanos(value) {
       return [.init("expectedValue", .text(MoneyText.format(value / 1_000_000)))]
     }

@@ -65,13 +65,14 @@ enum ServeSections {
       ])),
     Section(
       name: "standing",
-      // In force when it was decided (A7).
+      // In force when it was decided (A7). What was held was between two changes where it names none: then time says it.
       sql: """
         SELECT jsonb_build_object('app', h.body ->> 'app', 'offer_parts_per_million', h.body -> 'offerPartsPerMillion',
           'stopped', h.body -> 'stopped', 'tapped', h.body -> 'tapped', 'since', h.changed_at)
         FROM ad_selection.decisions($1, $1) d, catalog.history h
         WHERE d.partition = $2 AND d.paid_ads = \(PaidAdsState.withheld.number)
-          AND h.key = 'standing/' || d.app AND h.change_number <= coalesce(d.catalog_change, h.change_number)
+          AND h.key = 'standing/' || d.app AND NOT h.is_deleted
+          AND CASE WHEN d.catalog_change IS NULL THEN h.changed_at <= d.arrival ELSE h.change_number <= d.catalog_change END
         ORDER BY h.version DESC LIMIT 1
         """),
     Section(

@@ -25,7 +25,8 @@ struct CatalogFileTests {
 
   @Test("what is written is read as the same record")
   func roundTrip() throws {
-    for entry in try Samples.read(Samples.file).entries {
+    let file = try Samples.file(section: "settings", member: "currencyRates", ["USD": 1_000_000, "JPY": 6_700])
+    for entry in try Samples.read(file).entries {
       let value = try JSONValue.parse(CatalogJSON.value(of: entry.record).prettyText.utf8)
       #expect(CatalogJSON.record(stored: value, kind: CatalogKind(of: entry.record)) == entry.record)
     }
@@ -56,6 +57,9 @@ struct CatalogFileTests {
       ("appKeys", "key", "short", "appKeys[0].key: must have 16 to 256 bytes"),
       ("settings", "countries", ["USA"], "settings.countries[0]: must be a country's code"),
       ("settings", "countries", .list([]), "settings.countries: list at least one country"),
+      ("settings", "currencyRates", ["yen": 1], "settings.currencyRates.yen: must be a currency's three letters"),
+      ("settings", "currencyRates", ["JPY": 0], "settings.currencyRates.JPY: must be a currency's three"),
+      ("settings", "currencyRates", ["JPY": "0.1"], "settings.currencyRates.JPY: must be a currency's three"),
     ] as [(String, String, JSONValue?, String)])
   func faults(section: String, member: String, value: JSONValue?, expected: String) throws {
     let problems = Samples.problems(try Samples.file(section: section, member: member, value))

@@ -28,6 +28,29 @@ struct DeletedRecordTests {
     }
   }
 
+  @Test("A4: an app made anew keeps its bundle id, for its builds are still out; its steps begin again (A9)")
+  func appMadeAnew() async throws {
+    let store = CatalogStore(try await TestDatabase.pool())
+    @Sendable func app(_ bundle: String, _ answer: String) throws -> CatalogFile {
+      try Samples.read(
+        """
+        {"apps": [{"id": "kids", "developer": "sunny", "name": "Kids", "bundleID": "\(bundle)",
+          "isAgreementSigned": true, "isUnder17": \(answer)}]}
+        """)
+    }
+    try await onOwnThread {
+      _ = try store.apply(try Samples.read(Samples.file)).get()
+      _ = try store.apply(try app("com.sunny.kids", "true")).get()
+      _ = try store.delete(keys: ["app/kids"]).get()
+      for answer in ["false", "true", "null"] {
+        let refused = problems(try store.apply(try app("com.sunny.other", answer)))
+        #expect(refused.contains("apps[0].bundleID: A4: the bundle id of an app cannot change"), "\(refused)")
+      }
+      #expect(problems(try store.apply(try app("com.sunny.kids", "false"))).contains("apps[0].isUnder17: A4"))
+      #expect(problems(try store.apply(try app("com.sunny.kids", "null"))) == "none")
+    }
+  }
+
   @Test("an advertiser that an app does not show is not deleted before the app's exclusion of it")
   func excluded() async throws {
     let store = CatalogStore(try await TestDatabase.pool())

@@ -126,6 +126,24 @@ struct ExplainTests {
     #expect(without.json["decision"]?["edge"] == .null && !without.text.contains("edge"))
   }
 
+  @Test("A7: withheld paid ads are explained by the standing of then, also where the decision names no catalogue")
+  func standing() async throws {
+    let withheld = """
+      UPDATE ad_selection.decision SET paid_ads = vocabulary.paid_ads_state('withheld'), catalog_change = NULL;
+      INSERT INTO catalog.history (key, version, body, is_deleted, changed_at, change_number)
+      SELECT 'standing/app', version, jsonb_build_object('app', 'app', 'offerPartsPerMillion', version * 100000), version = 2,
+        '2029-12-30Z'::timestamptz + version * interval '1 day', 10 + version FROM generate_series(0, 4) AS version;
+      """
+    let served = ReconciliationTests.served
+    let found = try await explain([ReconciliationTests.serve], after: served + withheld)
+    #expect(found.first?.json["standing"]?["offerPartsPerMillion"] == 100_000)
+    #expect(found.first?.json["standing"]?["since"] == "2029-12-31T00:00:00Z")
+    // It came before that change and was decided after it.
+    let named = "UPDATE ad_selection.decision SET catalog_change = 13;"
+    let later = try await explain([ReconciliationTests.serve], after: served + withheld + named)
+    #expect(later.first?.json["standing"]?["offerPartsPerMillion"] == 300_000)
+  }
+
   /// A request of each reason, and the same id decided twice.
   private static let refused = """
     INSERT INTO ad_selection.partition (partition) VALUES (0);

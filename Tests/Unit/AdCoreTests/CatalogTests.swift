@@ -91,6 +91,21 @@ struct CatalogTests {
     #expect(fields(.campaign(campaign)) == ["totalBudget", "flightEnd"])
   }
 
+  @Test("B4: a budget of a paid campaign is enough for an impression with its click, or 0")
+  func scarceBudgets() throws {
+    var campaign = try Samples.campaign()
+    func fieldsAt(_ kind: Campaign.Kind, _ total: Int128, _ daily: Int128?) -> [String] {
+      (campaign.kind, campaign.impressionPrice, campaign.clickPrice) = (kind, Nanos(3), Nanos(4))
+      (campaign.totalBudget, campaign.dailyBudget) = (total, daily)
+      return campaign.scarceBudgets().map(\.field)
+    }
+    #expect(fieldsAt(.brand, 7, 7).isEmpty && fieldsAt(.brand, 7, nil).isEmpty && fieldsAt(.brand, 0, 0).isEmpty)
+    #expect(fieldsAt(.brand, 6, 7) == ["totalBudget"] && fieldsAt(.brand, 7, 6) == ["dailyBudget"])
+    #expect(fieldsAt(.brand, 1, 1) == ["totalBudget", "dailyBudget"])
+    #expect(fieldsAt(.developer, 4, 4).isEmpty && fieldsAt(.developer, 3, 4) == ["totalBudget"])
+    #expect(fieldsAt(.house, 1, 1).isEmpty)
+  }
+
   @Test("D11: brand ads cover, developer ads leave, house ads do either")
   func actions() throws {
     var campaign = try Samples.campaign()
@@ -196,6 +211,17 @@ struct CatalogTests {
     #expect(
       fields(.settings(NetworkSettings(countries: countries, testFillBasisPoints: 10_001, testErrorBasisPoints: 0)))
         == ["testFillBasisPoints", "testErrorBasisPoints"])
+  }
+
+  @Test("A unit of a currency is worth 1 to 10^12 millionths of the network's own")
+  func currencyRates() throws {
+    let (country, yen) = (try #require(Country("US")), try #require(Currency("JPY")))
+    for (rate, isGood) in [
+      (0, false), (1, true), (1_000_000_000_000, true), (1_000_000_000_001, false), (-1, false),
+    ] as [(Int64, Bool)] {
+      let settings = NetworkSettings(countries: [country], currencyRates: [yen: rate])
+      #expect(fields(.settings(settings)) == (isGood ? [] : ["currencyRates.JPY"]))
+    }
   }
 
   @Test("Names are 1 to 200 bytes without control characters")

@@ -93,6 +93,24 @@ struct EventMessageTests {
     checkRoundTrip { $0.rejected() }
   }
 
+  @Test("what units of currencies are worth comes back, within its bounds")
+  func currencyRates() throws {
+    let (dollar, yen) = (try #require(Currency("USD")), try #require(Currency("JPY")))
+    func outcome(_ rates: [Currency: Int64]) -> Result<CatalogMessage, Rejection> {
+      let message = CatalogMessage.record(
+        .settings(NetworkSettings(countries: [], currencyRates: rates)), version: 1)
+      return decode(CatalogMessage.self, message.encoded(), properHeaders(message.eventType))
+    }
+    for rates in [[:], [yen: 6_700, dollar: 1_000_000], [yen: 1, dollar: 1_000_000_000_000]] as [[Currency: Int64]] {
+      #expect(
+        outcome(rates)
+          == .success(.record(.settings(NetworkSettings(countries: [], currencyRates: rates)), version: 1)))
+    }
+    for rate in [-1, 0, 1_000_000_000_001] as [Int64] {
+      #expect(throws: Rejection.self, "\(rate)") { try outcome([yen: rate]).get() }
+    }
+  }
+
   @Test("the closure form sees the token where it lies, and the same event")
   func tokenInPlace() {
     var maker = SampleMaker(seed: 3)

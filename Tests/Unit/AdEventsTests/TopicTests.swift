@@ -209,6 +209,38 @@ struct TopicTests {
     }
   }
 
+  @Test("A8: a topic that is there keeps its time within what is promised of clients, and segments follow")
+  func ownRetention() {
+    let names = ["retention.ms", "segment.ms"]
+    let topics = Topic.networkSettings(networkPartitions: 12)
+    let day: Int64 = 86_400_000
+    for topic in topics {
+      #expect(topic.keepingRetention(of: topic.configuration) == topic && topic.keepingRetention(of: [:]) == topic)
+      let longest: Int64? =
+        switch topic.name {
+        case "ads.catalog": nil
+        case "ads.responses.edge": day / 24
+        case "ads.requests": day
+        case "ads.rejected": 30 * day
+        default: 90 * day
+        }
+      let isFixed = ["ads.requests", "ads.responses.edge"].contains(topic.name)
+      for own in [-1, 1_000, day / 24, day, 30 * day, 30 * day + 1, 90 * day, 90 * day + 1, .max] {
+        let kept = topic.keepingRetention(of: ["retention.ms": "\(own)", "segment.ms": "1"])
+        let isPromised = longest.map { (0...$0).contains(own) } ?? true
+        #expect(topic.promise(brokenBy: "\(own)") == (isPromised ? nil : longest), "\(topic.name) \(own)")
+        guard isPromised, longest != nil, !isFixed else {
+          #expect(kept == topic, "\(topic.name) \(own)")
+          continue
+        }
+        let segment = max(600_000, own / 24)
+        #expect(names.map { kept.configuration[$0] } == ["\(own)", "\(segment)"], "\(topic.name)")
+        let others = [kept, topic].map { $0.configuration.filter { !names.contains($0.key) } }
+        #expect(others[0] == others[1], "\(topic.name)")
+      }
+    }
+  }
+
   @Test("every ce_type belongs to exactly one topic, but for the watermark's")
   func types() {
     for type in EventType.allCases where type != .watermarkPassed {

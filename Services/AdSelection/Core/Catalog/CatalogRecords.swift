@@ -50,6 +50,7 @@ package struct CatalogRecords: Sendable {
   /// Puts `record`, or nothing, in the place of what `name` names.
   mutating func replace(_ name: Name?, by record: CatalogRecord?) -> Concern {
     guard let name = record.map(Name.init) ?? name else { return Concern() }
+    var concerned = Concern()
     switch name {
     case .advertiser(let id):
       advertisers[id] = if case .advertiser(let advertiser)? = record { advertiser } else { nil }
@@ -69,16 +70,29 @@ package struct CatalogRecords: Sendable {
       return Concern(ads: [id], campaigns: Set([old?.campaign, new?.campaign].compactMap(\.self)))
     case .app(let id): apps[id] = if case .app(let app)? = record { app } else { nil }
     case .appKey(let key): appKeys[key] = if case .appKey(let appKey)? = record { appKey } else { nil }
-    case .settings: settings = if case .settings(let settings)? = record { settings } else { nil }
+    case .settings:
+      let old = settings
+      settings = if case .settings(let settings)? = record { settings } else { nil }
+      concerned = concern(ofRatesSince: old)
     case .standing(let id): standings[id] = if case .standing(let standing)? = record { standing } else { nil }
     case .developer: return Concern()
     }
     isAppChanged = true
-    return Concern()
+    return concerned
   }
 
   private func concern(of campaigns: Set<CampaignID>) -> Concern {
     Concern(ads: campaigns.reduce(into: []) { $0.formUnion(adsOfCampaigns[$1] ?? []) }, campaigns: campaigns)
+  }
+
+  /// The campaigns in currencies whose rate is another than in `old`.
+  private func concern(ofRatesSince old: NetworkSettings?) -> Concern {
+    let changed = advertisers.values.filter { rate(of: $0.currency, in: settings) != rate(of: $0.currency, in: old) }
+    return concern(of: changed.reduce(into: []) { $0.formUnion(campaignsOfAdvertisers[$1.id] ?? []) })
+  }
+
+  private func rate(of currency: Currency, in settings: NetworkSettings?) -> Int64 {
+    settings?.rate(of: currency) ?? CurrencyRate.whole
   }
 
   /// Whether apps, keys, standings or settings have changed since this was last asked.
@@ -93,7 +107,9 @@ package struct CatalogRecords: Sendable {
     guard let ad = ads[id], let campaign = campaigns[ad.campaign], let advertiser = advertisers[campaign.advertiser],
       campaign.fullPrice != nil
     else { return nil }
-    return Candidate(ad: ad, campaign: campaign, advertiser: advertiser, clickRate: clickRates[id])
+    return Candidate(
+      ad: ad, campaign: campaign, advertiser: advertiser, clickRate: clickRates[id],
+      currencyRate: rate(of: advertiser.currency, in: settings))
   }
 
   /// All candidates in the order of an auction.
@@ -112,19 +128,4 @@ extension Dictionary {
     self[key]?.remove(member)
     if self[key]?.isEmpty ?? false { self[key] = nil }
   }
-}
-
-extension Campaign {
-  /// What one ad costs at most: an impression and a click (B1); nil if a price is negative or the sum is no amount.
-  package var fullPrice: Nanos? {
-    guard impressionPrice.value >= 0, clickPrice.value >= 0 else { return nil }
-    let (sum, overflow) = billedImpressionPrice.value.addingReportingOverflow(clickPrice.value)
-    return overflow ? nil : Nanos(sum)
-  }
-
-  /// A developer campaign pays for clicks only, whatever its record says (B1).
-  package var billedImpressionPrice: Nanos { kind == .brand ? impressionPrice : .zero }
-
-  /// House campaigns pay nothing.
-  package var billedClickPrice: Nanos { kind == .house ? .zero : clickPrice }
 }

@@ -12,7 +12,8 @@ package final class Serve: Hashable, Sendable {
   package let lifetimeMilliseconds: Int64
   /// What it was sold from; nil for test and house ads.
   package let reservation: Reservation?
-  /// What the impression is expected to bring, in millionths of a nano; 0 for test ads, which no auction chose.
+  /// What the impression is expected to bring, in millionths of a nano of the network's own unit; 0 for test ads, which no
+  /// auction chose.
   package let expectedValue: Int128
 
   package init(

@@ -14,11 +14,13 @@ package final class Candidate: Comparable, Sendable {
   /// The ad or its campaign.
   package let isPaused: Bool
   package let targeting: Targeting
-  /// What an impression is expected to bring, in millionths of a nano: the impression's price, and the click's price
-  /// times the expected click rate (B1: a developer campaign has only the latter; a house campaign nothing).
+  /// What an impression is expected to bring, in millionths of a nano of the network's own unit: the impression's price, and
+  /// the click's price times the expected click rate (B1: a developer campaign has only the latter; a house campaign
+  /// nothing), at the rate of the advertiser's currency, rounded down. It orders ads, and no amount is booked by it.
   package let expectedValue: Int128
 
-  package init(ad: Ad, campaign: Campaign, advertiser: Advertiser, clickRate: ClickRateEstimate) {
+  /// - Parameter currencyRate: what a unit of the advertiser's currency is worth, as a ``CurrencyRate``.
+  package init(ad: Ad, campaign: Campaign, advertiser: Advertiser, clickRate: ClickRateEstimate, currencyRate: Int64) {
     self.ad = ad
     isPaused = ad.isPaused || campaign.isPaused
     self.campaign = campaign.id
@@ -30,9 +32,10 @@ package final class Candidate: Comparable, Sendable {
     flightStart = campaign.flightStart
     flightEnd = campaign.flightEnd
     targeting = campaign.targeting
-    expectedValue =
+    let inItsCurrency =
       Int128(impressionPrice.value) * Int128(ClickRateEstimate.whole)
       + Int128(clickPrice.value) * Int128(clickRate.expectedPartsPerMillion)
+    expectedValue = inItsCurrency * Int128(currencyRate) / Int128(CurrencyRate.whole)
   }
 
   package var price: AdPrice { AdPrice(ad: ad.id, impression: impressionPrice, click: clickPrice) }

@@ -10,7 +10,7 @@ package struct AuctionOutcome: Hashable, Sendable {
     package var currency: Currency
     package var impressionPrice: Nanos
     package var clickPrice: Nanos
-    /// What the impression is expected to bring, in millionths of a nano.
+    /// What the impression is expected to bring, in millionths of a nano of the network's own unit.
     package var expectedValue: Int128
 
     package init(
