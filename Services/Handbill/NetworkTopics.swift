@@ -12,9 +12,13 @@ struct NetworkTopics: Sendable {
     let partitions: Int32
     /// `created`, `existed`, `grown`, and what was set otherwise; on an embedded broker, which does not tell which, `there`.
     let outcome: String
+    /// How the time that was set to keep its records differed from the table's, and what became of that; nil where it did not.
+    let note: String?
 
     var json: JSONValue {
-      ["outcome": .text(outcome), "partitions": .integer(partitions), "topic": .text(topic)]
+      [
+        "note": .optional(note), "outcome": .text(outcome), "partitions": .integer(partitions), "topic": .text(topic),
+      ]
     }
   }
 
@@ -40,15 +44,17 @@ struct NetworkTopics: Sendable {
       + apps.map { Topic.responseSettings(for: $0, networkPartitions: partitions) }
   }
 
-  /// Makes what is missing; a topic that is there gets more partitions if it has fewer, and the settings of the table.
-  /// Others that people have made stay.
+  /// Makes what is missing; a topic that is there gets more partitions if it has fewer, and the settings of the table, but
+  /// for a time to keep records that was set for it and may be, unless that is to be reset. Others that people have made stay.
   ///
   /// Blocks.
-  func make(_ settings: [TopicSettings], replicationFactor: Int32 = -1) throws -> [Result] {
+  func make(
+    _ settings: [TopicSettings], replicationFactor: Int32 = -1, isRetentionReset: Bool = false
+  ) throws -> [Result] {
     if let socket = kafka.controlSocket {
       let control = EmbeddedBrokerControl(socketPath: socket)
       for topic in settings { try control.createTopic(topic.name, partitions: topic.partitions) }
-      return settings.map { Result(topic: $0.name, partitions: $0.partitions, outcome: "there") }
+      return settings.map { Result(topic: $0.name, partitions: $0.partitions, outcome: "there", note: nil) }
     }
     if kafka.isEmbedded {
       throw UsageError("an embedded broker makes topics only through its control socket: give --kafka-control-socket")
@@ -61,10 +67,26 @@ struct NetworkTopics: Sendable {
         KafkaTopicSpecification(
           name: topic.name, partitionCount: topic.partitions, replicationFactor: replicationFactor,
           settings: topic.configuration))
-      let changed = outcome == .created ? [] : try admin.bring(topic.name, to: topic.configuration)
-      results.append(Result(topic, outcome, changed: changed))
+      if outcome == .created {
+        results.append(Result(topic, outcome))
+        continue
+      }
+      let own = try admin.settings(of: topic.name, onlyOwn: true)
+      let wanted = isRetentionReset ? topic : topic.keepingRetention(of: own)
+      let changed = try admin.bring(topic.name, to: wanted.configuration)
+      results.append(Result(topic, outcome, changed: changed, note: Self.note(topic, brought: wanted, own: own)))
     }
     return results
+  }
+
+  private static func note(_ topic: TopicSettings, brought: TopicSettings, own: [String: String]) -> String? {
+    let name = TopicSettings.retention
+    guard let usual = topic.configuration[name], let found = own[name], found != usual else { return nil }
+    if brought.configuration[name] == found {
+      return "\(name) stays \(found), not \(usual): --reset-retention sets it"
+    }
+    let promise = topic.promise(brokenBy: found).map { ": docs/privacy.md promises at most \($0)" }
+    return "\(name) was \(found)\(promise ?? "")"
   }
 
   /// How a topic lies on the brokers; throws `unknownTopic`.
@@ -95,13 +117,16 @@ struct NetworkTopics: Sendable {
 }
 
 extension NetworkTopics.Result {
-  fileprivate init(_ settings: TopicSettings, _ outcome: KafkaTopicOutcome, changed: [String]) {
-    let note = changed.isEmpty ? "" : ", changed: \(changed.joined(separator: ", "))"
+  fileprivate init(
+    _ settings: TopicSettings, _ outcome: KafkaTopicOutcome, changed: [String] = [], note: String? = nil
+  ) {
+    let changes = changed.isEmpty ? "" : ", changed: \(changed.joined(separator: ", "))"
     switch outcome {
-    case .created: self.init(topic: settings.name, partitions: settings.partitions, outcome: "created")
-    case .existed(let count): self.init(topic: settings.name, partitions: count, outcome: "existed\(note)")
+    case .created: self.init(topic: settings.name, partitions: settings.partitions, outcome: "created", note: note)
+    case .existed(let count):
+      self.init(topic: settings.name, partitions: count, outcome: "existed\(changes)", note: note)
     case .grown(let old, let new):
-      self.init(topic: settings.name, partitions: new, outcome: "grown from \(old)\(note)")
+      self.init(topic: settings.name, partitions: new, outcome: "grown from \(old)\(changes)", note: note)
     }
   }
 }

@@ -12,7 +12,7 @@ package enum MigrationError: Error, Sendable, CustomStringConvertible {
   case tooOld(applied: Int32, required: Int32)
   /// The database's functions and views are not this program's; which of them are newer, nobody can tell.
   case otherLogic
-  /// A step failed and was rolled back; the ones before it stay applied.
+  /// A step failed, and with it everything was rolled back.
   case failed(step: String, PostgresError)
   /// The database could not be asked.
   case database(PostgresError)
@@ -23,6 +23,12 @@ package enum MigrationError: Error, Sendable, CustomStringConvertible {
     case .tooNew, .otherLogic: true
     default: false
     }
+  }
+
+  /// Somebody uses what is to be changed: a lock was waited for too long (55P03), or two waited for each other (40P01).
+  var isOfBusyTables: Bool {
+    guard case .failed(_, let error) = self else { return false }
+    return ["55P03", "40P01"].contains(error.sqlState)
   }
 
   package var description: String {
@@ -37,7 +43,9 @@ package enum MigrationError: Error, Sendable, CustomStringConvertible {
       "the database has migration \(applied), this program needs \(required): run 'handbill migrate up'"
     case .otherLogic:
       "the database's functions and views are another release's: run 'handbill migrate up' of the release that is to run"
-    case .failed(let step, let error): "\(step) failed and was rolled back: \(error)"
+    case .failed(let step, let error):
+      "\(step) failed, and all is rolled back: \(error)"
+        + (isOfBusyTables ? "; somebody uses what it changes, and pg_stat_activity says whose transaction is old" : "")
     case .database(let error): "\(error)"
     }
   }

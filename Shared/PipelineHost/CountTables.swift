@@ -2,8 +2,8 @@ internal import AdCore
 internal import Postgres
 internal import Runtime
 
-/// The tables that a service counts into: minutes are folded into hours, and those into days, for ever; and all are rolled up
-/// by one dimension each. Sums never change by it.
+/// The tables that a service counts into: minutes are folded into hours, and those into days, which are dropped when they are
+/// old; and all are rolled up by one dimension each, for ever. Sums of what there is never change by it.
 package struct CountTables: Sendable {
   /// Days of minutes that are made ahead.
   private static let daysAhead: Int64 = 3
@@ -34,16 +34,19 @@ package struct CountTables: Sendable {
     self.retention = retention
   }
 
-  /// Makes the tables that are missing, and drops those that are folded.
+  /// Makes the tables that are missing, and drops those that have no rows any more.
   func maintain(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
-    let ahead = now.advanced(byMilliseconds: Self.daysAhead * Self.dayMilliseconds).postgres
     let oldestMinute = Self.beginning(of: now, daysBack: retention.minuteDays)
-    for (table, step, oldest) in [
-      (minutes, "day", oldestMinute), (packed, "day", oldestMinute),
-      (hours, "month", Self.beginning(of: now, daysBack: retention.hourDays)),
+    let oldestHour = Self.beginning(of: now, daysBack: retention.hourDays)
+    for (table, step, oldest, newest) in [
+      (minutes, "day", oldestMinute, now), (packed, "day", oldestMinute, now), (hours, "month", oldestHour, now),
+      // Hours are folded into days when they are as old.
+      (days, "month", oldestHour, oldestHour),
     ] {
+      let ahead = newest.advanced(byMilliseconds: Self.daysAhead * Self.dayMilliseconds)
       _ = try connection.query(
-        "SELECT public.keep_count_tables($1::text::regclass, $2, $3, $4)", [table, step, oldest.postgres, ahead])
+        "SELECT public.keep_count_tables($1::text::regclass, $2, $3, $4)",
+        [table, step, oldest.postgres, ahead.postgres])
     }
   }
 
@@ -78,7 +81,8 @@ package struct CountTables: Sendable {
     while try connection.query(sql, [schema] + oldest).first?.decode(0) == true {}
   }
 
-  /// Folds what is old enough and rolled up: in each transaction some of one partition's rows of one hour, or of one day.
+  /// Folds what is old enough and rolled up: in each transaction some of one partition's rows of one hour, or of one day. Then
+  /// drops what is too old to be kept by the day.
   func fold(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let oldestMinute = Self.beginning(of: now, daysBack: retention.minuteDays)
     for (source, target, unit, before) in [
@@ -95,6 +99,13 @@ package struct CountTables: Sendable {
           ).first?.decode(0) ?? nil
       }
     }
+    try drop(connection, now: now)
+  }
+
+  /// Drops months of days that are old enough, sealed, and folded: what is left of them are rollups.
+  private func drop(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+    let oldest = Self.beginning(of: now, daysBack: retention.dayDays).postgres
+    while try connection.query("SELECT public.drop_counts($1, $2)", [schema, oldest]).first?.decode(0) == true {}
   }
 
   private static let dayMilliseconds: Int64 = 86_400_000

@@ -4,8 +4,8 @@ internal import Runtime
 internal import Threads
 
 /// Maintains the tables of days, from two days back to three ahead; drops sealed ones beyond retention, and what is older of
-/// a service's batches and allotments; takes clients out of old rows; and folds its counts. At its start a service makes the tables that are missing; all else is done a
-/// minute later, and then hourly, or a minute later again where it could not be done.
+/// a service's batches and allotments; takes clients out of old rows; and folds its counts. At its start a service makes the
+/// tables that are missing; all else is done a minute later, and then hourly, or sooner again where it could not be done.
 package struct DayTables: Sendable {
   private static let daysBack: Int32 = 2
   private static let daysAhead: Int32 = 3
@@ -21,8 +21,11 @@ package struct DayTables: Sendable {
   private static let postingsMaximum: Int32 = 20_000
   /// So long what may be kept of a rejected record stays (A8), as in its topic.
   private static let rejectedDays: Int64 = 30
-  /// Pieces of a day, of five minutes each, whose clients one transaction takes out.
-  private static let clientPieces: Int32 = 288
+  /// The rows of so much time, each in so many shares, out of which one transaction takes clients.
+  private static let clientPieceSeconds = 900
+  private static let clientShares: Int32 = 12
+  /// Where our clock and the database's lie further apart, one is wrong, and nothing is given up by it.
+  static let clockErrorMilliseconds: Int64 = 3_600_000
   /// How often dropping a day that is in use is tried in one round, and how long each one waits after it.
   private static let dropTries = 20
   private static let dropPauseMilliseconds = 100
@@ -74,23 +77,31 @@ package struct DayTables: Sendable {
   /// Goes on maintaining them, and rolling up counts, each on a thread of its own.
   func start(database: PostgresConfiguration, context: ServiceContext) {
     Rollups(counts).start(database: database, context: context)
+    note(context)
     let stop = StopRequest()
     let logger = context.logger.named("day-tables")
     let clock = context.clock
     let thread = OwnerThread("day-tables") {
       var pause = Self.firstMilliseconds
+      var pauseAfterFailure = pause
       while !stop.wait(milliseconds: pause) {
         do throws(PostgresError) {
           let connection = try connect(database)
           defer { connection.close() }
+          try makeDays(connection, now: clock.now)
+          note(context)
+          try checkClock(connection, now: clock.now)
           try work(connection, now: clock.now) {
             _ = stop.wait(milliseconds: Self.dropPauseMilliseconds)
           } tell: {
             tell($0, context)
           }
           pause = Self.intervalMilliseconds
+          pauseAfterFailure = Self.firstMilliseconds
         } catch {
-          pause = Self.firstMilliseconds
+          pause = pauseAfterFailure
+          // What did succeed is not to be done much more often than its time is.
+          pauseAfterFailure = min(2 * pause, Self.intervalMilliseconds)
           logger.error("the tables of days could not be maintained", ["error": .init(error.description)])
         }
       }
@@ -99,6 +110,22 @@ package struct DayTables: Sendable {
       stop.make()
       thread.join()
     }
+  }
+
+  private func note(_ context: ServiceContext) {
+    context.metrics.gauge(HostMetrics.upkeepCompleted).set(Double(context.clock.now.milliseconds) / 1_000)
+  }
+
+  /// Days are dropped, and clients taken out, by what time it is: a clock that jumped ahead would take what is to stay.
+  ///
+  /// - Throws: where the database's clock says another time.
+  func checkClock(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+    guard let theirs: PostgresTimestamp = try connection.query("SELECT now()").first?.decode(0) else { return }
+    let seconds = abs(now.milliseconds - Timestamp(theirs).milliseconds) / 1_000
+    guard seconds * 1_000 > Self.clockErrorMilliseconds else { return }
+    throw PostgresError(
+      .misuse, "the database's clock differs from this machine's by \(seconds) s: nothing is dropped until they agree",
+      hint: "Set both by NTP.")
   }
 
   private var schemas: Set<String> { Set(tables.map { String($0.prefix { $0 != "." }) }) }
@@ -116,7 +143,8 @@ package struct DayTables: Sendable {
     func attempt(_ step: () throws(PostgresError) -> Void) {
       do throws(PostgresError) { try step() } catch { failures.append(error) }
     }
-    attempt { () throws(PostgresError) in try maintain(connection, now: now) }
+    attempt { () throws(PostgresError) in try makeDays(connection, now: now) }
+    attempt { () throws(PostgresError) in try counts.maintain(connection, now: now) }
     attempt { () throws(PostgresError) in tell(try drop(connection, now: now, rest: rest)) }
     // What is not rolled up is not folded.
     attempt { () throws(PostgresError) in try counts.rollUp(connection, fewest: 1) }
@@ -144,13 +172,17 @@ package struct DayTables: Sendable {
 
   /// Makes the tables that are missing.
   func maintain(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+    try makeDays(connection, now: now)
+    try counts.maintain(connection, now: now)
+  }
+
+  private func makeDays(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let today = PostgresDate(days: Int32(now.milliseconds / 86_400_000))
     for table in tables {
       _ = try connection.query(
         "SELECT public.keep_days($1::text::regclass, $2, $3, $4, $5, $6)",
         [table, today, Self.daysBack, Self.daysAhead, Int32(retentionDays), Int32(tableDays)])
     }
-    try counts.maintain(connection, now: now)
   }
 
   /// Drops the days beyond retention that are sealed.
@@ -198,8 +230,8 @@ package struct DayTables: Sendable {
     }
   }
 
-  /// Takes out of rows of which client they are, where they are old enough and sealed, and keys off rejected records, which
-  /// can be sent again for a day (A8); and of older ones what was kept of them.
+  /// Takes out of rows of which client they are, where they are old enough and sealed: of what has waited for long a part in
+  /// each round. Takes keys off rejected records, which can be sent again for a day (A8), and of older ones what was kept.
   func forgetClients(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let oldestKey = now.advanced(byMilliseconds: -Int64(Self.daysBack) * 86_400_000)
     let oldestValue = now.advanced(byMilliseconds: -Self.rejectedDays * 86_400_000)
@@ -208,22 +240,29 @@ package struct DayTables: Sendable {
         "SELECT public.forget_rejected($1, $2, $3, $4)", [schema, oldestKey, oldestValue, Self.rejectedMaximum],
         connection)
     }
-    let oldest = PostgresDate(days: Int32(now.milliseconds / 86_400_000) - Int32(clientDays))
+    let before = now.advanced(byMilliseconds: -Int64(clientDays) * 86_400_000)
     for table in clientTables {
-      while let day = try dayWithClients(table, before: oldest, in: connection) {
-        for piece in 0..<Self.clientPieces {
-          _ = try connection.query(
-            "SELECT public.forget_clients($1::text::regclass, $2, $3, $4)", [table, day, piece, Self.clientPieces])
-        }
+      for piece in try connection.query(Self.clientPieces, [table, before]) {
+        let part: String = try piece.decode(0)
+        let (begins, ends): (PostgresTimestamp, PostgresTimestamp) = (try piece.decode(1), try piece.decode(2))
+        let share: Int32 = try piece.decode(3)
+        let sql = "SELECT public.forget_clients($1::text::regclass, $2, $3, $4, $5)"
+        // Another instance does what is left.
+        guard
+          try connection.query(sql, [part, begins, ends, share, Self.clientShares]).first?.decode(0) == true
+        else { break }
       }
     }
   }
 
-  private func dayWithClients(
-    _ table: String, before oldest: PostgresDate, in connection: PostgresConnection
-  ) throws(PostgresError) -> PostgresDate? {
-    try connection.query("SELECT public.day_with_clients($1::text::regclass, $2)", [table, oldest]).first?.decode(0)
-  }
+  /// What one round takes clients out of: of each table that has some in old rows a part, piece by piece.
+  private static let clientPieces = """
+    SELECT part::text, begins, least(begins + interval '\(clientPieceSeconds) s', until), share
+    FROM public.client_spans($1::text::regclass, $2),
+      generate_series(since, until - interval '1 s', interval '\(clientPieceSeconds) s') AS begins,
+      generate_series(1, \(clientShares)) AS share
+    ORDER BY begins, share
+    """
 
   /// Removes by `sql`, which says how much went, until nothing is left: each time in a transaction of its own.
   private func removeAll(

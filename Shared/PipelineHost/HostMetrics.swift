@@ -50,6 +50,9 @@ package enum HostMetrics {
     "handbill_retention_backlog", help: "Days beyond retention that stay because they are not sealed.",
     labels: ["table"]
   )
+  package static let upkeepCompleted = MetricDeclaration.gauge(
+    "handbill_upkeep_completed_timestamp_seconds",
+    help: "When the tables of the next days were seen to last, or the service started, in seconds since 1970.")
 
   package static let brokerOpenings = MetricDeclaration.gauge(
     "handbill_broker_openings",
@@ -58,6 +61,6 @@ package enum HostMetrics {
   package static let declarations = [
     records, batches, batchRecords, batchSeconds, duplicateRounds, bisections, reopenings, partitionsOpen,
     partitionsStopped, commitsLost, lag, watermarkAge, producerRebuilds, unsentAnswers, lost, timerRefusals,
-    retentionBacklog, brokerOpenings,
+    retentionBacklog, upkeepCompleted, brokerOpenings,
   ]
 }

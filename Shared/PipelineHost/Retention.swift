@@ -8,8 +8,10 @@ package struct Retention: Hashable, Sendable {
   package var clientDays: Int
   /// Counts by the minute; older ones are by the hour.
   package var minuteDays: Int
-  /// Counts by the hour; older ones are by the day, for ever.
+  /// Counts by the hour; older ones are by the day.
   package var hourDays: Int
+  /// Counts by the day; as many days as `hourDays`, or more. By one dimension each they stay for ever.
+  package var dayDays: Int
   /// How many days a table of rows has.
   package var tableDays: Int
   /// By which tables are made and dropped; nil for the way that rows go.
@@ -28,7 +30,13 @@ package struct Retention: Hashable, Sendable {
     help: "How many days counts and revenue are kept by the minute; older ones are kept by the hour.")
   private static let hours = ConfigurationKey<Int>.integer(
     "HANDBILL_HOUR_DAYS", in: 2...3_650, default: 400,
-    help: "How many days counts and revenue are kept by the hour; older ones are kept by the day, for ever.")
+    help: "How many days counts and revenue are kept by the hour; older ones are kept by the day.")
+  private static let days = ConfigurationKey<Int>.integer(
+    "HANDBILL_DAY_DAYS", in: 2...36_500, default: 1_100,
+    help: """
+      How many days counts and revenue are kept by all dimensions together, HANDBILL_HOUR_DAYS at least; older ones go by \
+      the month (UTC), once it is sealed. By one dimension each they stay.
+      """)
 
   /// Rows go by whole tables: those of a table of 31 days go up to 30 days after their time.
   private static let width = ConfigurationKey<Int>.integer(
@@ -39,25 +47,31 @@ package struct Retention: Hashable, Sendable {
       """)
 
   package static let declarations = [
-    events.declaration, clients.declaration, minutes.declaration, hours.declaration, width.declaration,
-    CommonKeys.maintenanceURL.declaration,
+    events.declaration, clients.declaration, minutes.declaration, hours.declaration, days.declaration,
+    width.declaration, CommonKeys.maintenanceURL.declaration,
   ]
 
   package init(reader: inout ConfigurationReader) {
     self.init(
       eventDays: reader.value(Self.events), clientDays: reader.value(Self.clients),
-      minuteDays: reader.value(Self.minutes), hourDays: reader.value(Self.hours), tableDays: reader.value(Self.width),
-      maintenanceURL: reader.value(CommonKeys.maintenanceURL))
+      minuteDays: reader.value(Self.minutes), hourDays: reader.value(Self.hours), dayDays: reader.value(Self.days),
+      tableDays: reader.value(Self.width), maintenanceURL: reader.value(CommonKeys.maintenanceURL))
+    if dayDays < hourDays {
+      reader.report(
+        Self.days.declaration.name,
+        "must be at least \(Self.hours.declaration.name), \(hourDays): counts become days when they are as old")
+    }
   }
 
   package init(
-    eventDays: Int = 400, clientDays: Int = 90, minuteDays: Int = 7, hourDays: Int = 400, tableDays: Int = 1,
-    maintenanceURL: String? = nil
+    eventDays: Int = 400, clientDays: Int = 90, minuteDays: Int = 7, hourDays: Int = 400, dayDays: Int = 1_100,
+    tableDays: Int = 1, maintenanceURL: String? = nil
   ) {
     self.eventDays = eventDays
     self.clientDays = clientDays
     self.minuteDays = minuteDays
     self.hourDays = hourDays
+    self.dayDays = dayDays
     self.tableDays = tableDays
     self.maintenanceURL = maintenanceURL
   }

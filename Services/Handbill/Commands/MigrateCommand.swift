@@ -5,9 +5,14 @@ internal import Migrations
 internal import Operations
 internal import Postgres
 internal import Runtime
+internal import Threads
 
 /// `handbill migrate`: brings the database's schema up to date.
 enum MigrateCommand {
+  private static let triesMaximum = 30
+  /// How long services go on between two tries: as long as a try may make them wait for one table.
+  private static let pauseMilliseconds = 2_000
+
   static let command = Command(
     "migrate", summary: "Brings the database's schema up to date.", options: DatabaseAddress.maintenanceOptions,
     examples: [CommandExample("handbill migrate up", "Applies what is missing.")],
@@ -15,8 +20,10 @@ enum MigrateCommand {
       Command(
         "up", summary: "Applies the migrations that the database lacks, and makes its functions and views again.",
         discussion: """
-          Each is a transaction of its own. Functions and views are made again each time. Several may run at once: one
-          works, the others wait.
+          All of it is one transaction, with functions and views, which are made again each time: the database is as before,
+          or as this release needs it. Where somebody uses a table for long, all is rolled back, so that nobody waits, and
+          tried again, \(triesMaximum) times in all; standard error says so. Several may run at once: one works, the others
+          wait.
           """,
         examples: [CommandExample("handbill migrate up --json", "The versions applied, as JSON.")], run: up),
       Command(
@@ -40,7 +47,11 @@ enum MigrateCommand {
       let connection = try DatabaseAddress.connectForMaintenance(invocation)
       defer { connection.close() }
       let runner = try MigrationRunner()
-      return (applied: try runner.up(connection), version: runner.requiredVersion)
+      let applied = try runner.up(connection, tries: triesMaximum) { number, busy in
+        Terminal.note("\(busy). Try \(number) of \(triesMaximum) begins in \(pauseMilliseconds / 1_000) s.")
+        StopRequest().wait(milliseconds: pauseMilliseconds)
+      }
+      return (applied: applied, version: runner.requiredVersion)
     }
     if invocation.wantsJSON {
       let applied = JSONValue.list(result.applied.map { .integer($0) })

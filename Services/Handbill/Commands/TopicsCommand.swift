@@ -24,10 +24,18 @@ enum TopicsCommand {
     subcommands: [
       Command(
         "create", summary: "Makes the topics that are missing.",
-        discussion: "Each app's answers go to a topic of its own: name the apps by --app.",
+        discussion: """
+          Each app's answers go to a topic of its own: name the apps by --app. A topic that is there gets more partitions if \
+          it has fewer, and the settings of the table, but keeps its records for the time that was set for it (retention.ms); \
+          where that is another than the table's, it is said. What docs/privacy.md promises is set again, always: at most \
+          90 days, of ads.rejected 30, and of requests and answers, which name clients in plain, the table's time alone. \
+          Of apps' answers that is done for the apps that are named.
+          """,
         options: [
           .value(
-            "replication-factor", "COUNT", default: "-1", help: "Copies of each partition; -1 is the broker's default.")
+            "replication-factor", "COUNT", default: "-1", help: "Copies of each partition; -1 is the broker's default."),
+          .flag(
+            "reset-retention", help: "All topics keep records for the table's time again: what is older is deleted."),
         ],
         examples: [
           CommandExample(
@@ -68,12 +76,12 @@ enum TopicsCommand {
       let topics = try NetworkTopics.find(on: kafka, partitions: partitions)
       return try topics.make(
         topics.settings(apps: apps).map { $0.kept(inCopies: Int32(replication)) },
-        replicationFactor: Int32(replication))
+        replicationFactor: Int32(replication), isRetentionReset: invocation.has("reset-retention"))
     }
     if invocation.wantsJSON {
       Terminal.print(JSONValue.list(results.map(\.json)).prettyText)
     } else {
-      Terminal.print(TextTable.text(results.map { [$0.topic, "\($0.partitions)", $0.outcome] }))
+      Terminal.print(TextTable.text(results.map { [$0.topic, "\($0.partitions)", $0.outcome, $0.note ?? ""] }))
     }
     return .success
   }

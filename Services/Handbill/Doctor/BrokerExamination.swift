@@ -24,7 +24,9 @@ struct BrokerExamination: Sendable {
           findings.append(.wrong("topics", topic.name, "missing", Self.creation(topic)))
           continue
         }
-        findings += Self.judge(topic, partitions: partitions, inForce: try admin.settings(of: topic.name))
+        findings += Self.judge(
+          topic, partitions: partitions, inForce: try admin.settings(of: topic.name),
+          own: try admin.settings(of: topic.name, onlyOwn: true))
       }
       return findings + (try accessFindings(admin))
     } catch {
@@ -44,17 +46,21 @@ struct BrokerExamination: Sendable {
   }
 
   /// One topic beside the table, and beside what keeps records through the loss of a broker.
-  static func judge(_ topic: TopicSettings, partitions: Int32, inForce: [String: String]) -> [Finding] {
+  private static func judge(
+    _ topic: TopicSettings, partitions: Int32, inForce: [String: String], own: [String: String]
+  ) -> [Finding] {
     var findings = [
       Finding.judged(
         "topics", topic.name, "\(partitions) partitions", isGood: partitions >= topic.partitions,
         "it should have \(topic.partitions): \(creation(topic)) -p \(topic.partitions)")
     ]
-    for (name, value) in topic.configuration.sorted(by: { $0.key < $1.key }) {
+    for (name, value) in topic.keepingRetention(of: own).configuration.sorted(by: { $0.key < $1.key }) {
       let found = inForce[name] ?? "not set"
       findings.append(
-        .judged(
-          "topics", "\(topic.name) \(name)", found, isGood: found == value, "set \(value): \(creation(topic))"))
+        name == TopicSettings.retention && own[name] != nil
+          ? judgeRetention(of: topic, found)
+          : .judged(
+            "topics", "\(topic.name) \(name)", found, isGood: found == value, "set \(value): \(creation(topic))"))
     }
     let copies = inForce["min.insync.replicas"] ?? ""
     findings.append(
@@ -62,6 +68,23 @@ struct BrokerExamination: Sendable {
         "topics", "\(topic.name) min.insync.replicas", copies, isGood: (Int(copies) ?? 0) >= 2,
         "with 1 the loss of one broker may lose what was confirmed: 3 copies, and min.insync.replicas=2"))
     return findings
+  }
+
+  /// Whoever runs the network may keep records for longer than the table has it, up to what is promised of clients.
+  private static func judgeRetention(of topic: TopicSettings, _ found: String) -> Finding {
+    let usual = topic.configuration[TopicSettings.retention] ?? ""
+    let subject = "\(topic.name) \(TopicSettings.retention)"
+    guard found != usual else { return .good("topics", subject, found) }
+    if let promise = topic.promise(brokenBy: found) {
+      return .wrong(
+        "topics", subject, found, "docs/privacy.md promises at most \(promise), set \(usual): \(creation(topic))")
+    }
+    if let milliseconds = Int64(found), let least = Int64(usual), milliseconds > least {
+      return .noted("topics", subject, "\(found), longer than \(usual): it stays so")
+    }
+    return .wrong(
+      "topics", subject, found,
+      "what nobody has read by then is lost: set \(usual): \(creation(topic)) --reset-retention")
   }
 
   private func accessFindings(_ admin: KafkaAdmin) throws(KafkaError) -> [Finding] {

@@ -6,6 +6,8 @@ struct Finding: Hashable, Sendable {
   enum State: String, Hashable, Sendable {
     case good
     case wrong
+    /// Otherwise than usual, as somebody wants it: nothing is to be changed.
+    case noted
     /// It could not be seen.
     case unknown
   }
@@ -16,7 +18,7 @@ struct Finding: Hashable, Sendable {
   var state: State
   /// What is there.
   var found: String
-  /// What to change; nil where all is well.
+  /// What to change; nil where nothing is to be.
   var advice: String?
 
   static func good(_ area: String, _ subject: String, _ found: String) -> Finding {
@@ -25,6 +27,10 @@ struct Finding: Hashable, Sendable {
 
   static func wrong(_ area: String, _ subject: String, _ found: String, _ advice: String) -> Finding {
     Finding(area: area, subject: subject, state: .wrong, found: found, advice: advice)
+  }
+
+  static func noted(_ area: String, _ subject: String, _ found: String) -> Finding {
+    Finding(area: area, subject: subject, state: .noted, found: found)
   }
 
   static func unknown(_ area: String, _ subject: String, _ why: String) -> Finding {
@@ -45,7 +51,7 @@ struct Finding: Hashable, Sendable {
 
   /// For a terminal: what is wrong first, each with what to change.
   static func text(_ findings: [Finding]) -> String {
-    let order: [State] = [.wrong, .unknown, .good]
+    let order: [State] = [.wrong, .unknown, .noted, .good]
     let sorted = order.flatMap { state in findings.filter { $0.state == state } }
     let rows = sorted.map { [$0.state.rawValue, $0.area, $0.subject, $0.found, $0.advice.map { "do: \($0)" } ?? ""] }
     let wrong = findings.count { $0.state == .wrong }

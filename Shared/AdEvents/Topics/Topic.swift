@@ -73,6 +73,18 @@ package enum Topic: CaseIterable, Hashable, Sendable {
     }
   }
 
+  /// The times that whoever runs a network may set instead, such as through an outage: A8, never longer than docs/privacy.md
+  /// promises, which is what rows keep of a client. Requests and answers name clients in plain, and nobody gains by keeping
+  /// them, as nothing answers a request or shows an ad once its deadline is over.
+  package var ownRetentionMilliseconds: ClosedRange<Int64>? {
+    guard let retentionMilliseconds else { return nil }
+    return switch self {
+    case .requests, .responses: retentionMilliseconds...retentionMilliseconds
+    case .rejected: 0...retentionMilliseconds
+    default: 0...90 * 24 * 3_600_000
+    }
+  }
+
   /// Whether clients write it: then the broker's clock counts, not theirs.
   package var isWrittenByClients: Bool {
     switch self {

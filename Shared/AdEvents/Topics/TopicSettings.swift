@@ -6,6 +6,38 @@ package struct TopicSettings: Hashable, Sendable {
   package var partitions: Int32
   /// Kafka's topic configuration, by Kafka's names.
   package var configuration: [String: String]
+  /// The times, in milliseconds, that its records are kept for where somebody has set one; nil where they are compacted.
+  package var ownRetentions: ClosedRange<Int64>?
+}
+
+extension TopicSettings {
+  /// Kafka's name for how long records are kept, in milliseconds; -1 is for ever.
+  package static let retention = "retention.ms"
+  fileprivate static let segmentMillisecondsMinimum: Int64 = 600_000
+
+  /// Those for a topic that is there: the time that was set for it stays, where it may be, and how long a segment is
+  /// written follows from it. Whoever set another time has a reason, such as an outage, and to shorten it deletes at once
+  /// what nobody may have read yet.
+  /// - Parameter own: what was set for this topic: nobody has chosen a broker's default for it.
+  package func keepingRetention(of own: [String: String]) -> TopicSettings {
+    guard let milliseconds = own[Self.retention].flatMap({ Int64($0) }), ownRetentions?.contains(milliseconds) == true
+    else { return self }
+    var settings = self
+    settings.configuration.merge(Self.keeping(milliseconds: milliseconds)) { $1 }
+    return settings
+  }
+
+  /// The longest time that docs/privacy.md promises, in milliseconds, where this one is longer; else nil.
+  package func promise(brokenBy own: String) -> Int64? {
+    guard let longest = ownRetentions?.upperBound, let milliseconds = Int64(own) else { return nil }
+    return milliseconds < 0 || milliseconds > longest ? longest : nil
+  }
+
+  /// A record goes with its whole segment, and none that is still written goes: of Kafka's default size or age, a week's
+  /// would stay for another.
+  fileprivate static func keeping(milliseconds: Int64) -> [String: String] {
+    [retention: String(milliseconds), "segment.ms": String(max(segmentMillisecondsMinimum, milliseconds / 24))]
+  }
 }
 
 extension TopicSettings {
@@ -30,7 +62,8 @@ extension Topic {
       case .network: networkPartitions
       case .fixed(let count): count
       }
-    return TopicSettings(name: name, partitions: partitions, configuration: configuration)
+    return TopicSettings(
+      name: name, partitions: partitions, configuration: configuration, ownRetentions: ownRetentionMilliseconds)
   }
 
   /// How to make the topic of one app's answers.
@@ -50,8 +83,6 @@ extension Topic {
       + [responseSettings(named: edgeResponses, networkPartitions: networkPartitions)]
   }
 
-  private static let segmentMillisecondsMinimum: Int64 = 600_000
-
   /// Kafka's topic configuration.
   package var configuration: [String: String] {
     var configuration = [
@@ -65,15 +96,12 @@ extension Topic {
       "compression.type": "uncompressed",
     ]
     if let retentionMilliseconds {
-      configuration["retention.ms"] = String(retentionMilliseconds)
-      // A record goes with its whole segment, and none that is still written goes: of Kafka's default size or age, a week's
-      // would stay for another.
-      configuration["segment.ms"] = String(max(Self.segmentMillisecondsMinimum, retentionMilliseconds / 24))
+      configuration.merge(TopicSettings.keeping(milliseconds: retentionMilliseconds)) { $1 }
     }
     if cleanup == .compact {
       // What is written again and again is read whole by whoever starts: what it replaces goes within minutes, not once a
       // segment of Kafka's default size or age is full.
-      configuration["segment.ms"] = String(Self.segmentMillisecondsMinimum)
+      configuration["segment.ms"] = String(TopicSettings.segmentMillisecondsMinimum)
       configuration["segment.bytes"] = String(64 << 20)
       configuration["min.cleanable.dirty.ratio"] = "0.1"
       configuration["max.compaction.lag.ms"] = "600000"

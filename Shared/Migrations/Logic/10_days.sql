@@ -130,41 +130,59 @@ CREATE OR REPLACE FUNCTION public.is_sealed(day date) RETURNS boolean LANGUAGE s
   SELECT (day + 1)::timestamp AT TIME ZONE 'UTC' <= open_from FROM sealed.head
 $function$;
 
--- The oldest sealed day before `oldest` whose rows may still say of which client they are (A8); null where none does. A table
--- notes before which day none of its rows does.
-CREATE OR REPLACE FUNCTION public.day_with_clients(parent regclass, oldest date) RETURNS date LANGUAGE sql STABLE AS $function$
-  SELECT min(day) FROM (
-    SELECT d.next, CASE note.text WHEN 'without clients' THEN d.next
-      ELSE coalesce(substring(note.text FROM 'without clients before (.*)')::date, d.first) END AS day
-    FROM public.day_tables(parent) AS d, obj_description(d.part, 'pg_class') AS note (text)
-  ) AS days WHERE day < next AND day < oldest AND public.is_sealed(day)
+-- The spans of time whose rows may still say of which client they are, and are to say it no longer (A8): of each table those
+-- from what its key notes on until `before`, as far as it is sealed, in whole seconds. A 12th of the table's time at most, for
+-- a vacuum to free what that leaves behind before more of it is changed. The note is the key's: one on the table itself, as
+-- releases before made it, waits for its vacuum.
+CREATE OR REPLACE FUNCTION public.client_spans(parent regclass, before timestamptz)
+RETURNS TABLE (part regclass, key regclass, since timestamptz, until timestamptz) LANGUAGE sql STABLE AS $function$
+  SELECT * FROM (
+    SELECT d.part, i.indexrelid::regclass, note.since, least(note.since + (d.next - d.first) * interval '2 hours',
+      d.next::timestamp AT TIME ZONE 'UTC', date_trunc('second', before), h.open_from) AS until
+    FROM sealed.head AS h, public.day_tables(parent) AS d JOIN pg_index AS i ON i.indrelid = d.part AND i.indisprimary,
+      coalesce(obj_description(i.indexrelid, 'pg_class'), obj_description(d.part, 'pg_class')) AS noted (text),
+      LATERAL (SELECT CASE noted.text WHEN 'without clients' THEN d.next
+        ELSE coalesce(substring(noted.text FROM 'without clients before (.*)')::timestamp, d.first) END AT TIME ZONE 'UTC'
+      ) AS note (since)
+  ) AS spans WHERE since < until
 $function$;
 
--- Takes the hashes of clients, and of the networks that they asked from, out of the rows of one piece of a sealed day, the
--- `piece`th (from 0) of `pieces` of as many whole seconds, so that no transaction is long. With the last one its table notes
--- that the day has none.
-CREATE OR REPLACE FUNCTION public.forget_clients(parent regclass, day date, piece int, pieces int) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $function$
+-- Takes the hashes of clients, and of the networks that they asked from, out of a table's rows from the beginning of its span
+-- until `ends`: out of the first `share` of their `shares`, and with the last one the table's key notes it. A share's rows lie on
+-- all of their pages, and fit where those of the share before it were; of all at once, side by side, table and key would become
+-- twice as large. False, and nothing is done, where another instance is at it: all is left to that one.
+CREATE OR REPLACE FUNCTION public.forget_clients(
+  own regclass, begins timestamptz, ends timestamptz, share int, shares int
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $function$
 DECLARE
-  length interval := interval '1 day' / pieces;
-  begins timestamptz := day::timestamp AT TIME ZONE 'UTC' + piece * length;
-  own regclass;
+  parent regclass := (SELECT inhparent FROM pg_inherits WHERE inhrelid = own);
+  own_key regclass;
 BEGIN
-  PERFORM public.hold_service_of(parent);
-  SELECT d.part INTO own FROM public.day_tables(parent) AS d WHERE day >= d.first AND day < d.next;
-  IF own IS NULL OR NOT public.is_sealed(day) THEN RETURN; END IF;
-  -- A pack's serves are of one second, and so of one piece.
+  PERFORM public.hold_service_of(own);
+  -- Twice: who comes too late must not take the lock from the one that works.
+  FOR look IN 1..2 LOOP
+    SELECT s.key INTO own_key FROM public.client_spans(parent, ends) AS s
+    WHERE s.part = own AND s.since = begins AND s.until = ends;
+    IF NOT FOUND OR look = 1 AND NOT pg_try_advisory_xact_lock(hashtext('forget_clients'), parent::oid::int) THEN
+      RETURN false;
+    END IF;
+  END LOOP;
+  -- A pack's serves are of one second.
   EXECUTE format(CASE parent
       WHEN 'ad_selection.decision_pack'::regclass THEN 'UPDATE %s
         SET client_hashes = array_fill(0::bigint, ARRAY[cardinality(client_hashes)]),
           edge_networks = array_fill(NULL::int, ARRAY[cardinality(client_hashes)])
-        WHERE serve_id >= $1 AND serve_id < $2 AND (0 <> ANY (client_hashes) OR array_remove(edge_networks, NULL) <> ''{}'')'
+        WHERE (0 <> ANY (client_hashes) OR array_remove(edge_networks, NULL) <> ''{}'')'
       WHEN 'ad_selection.decision_row'::regclass THEN 'UPDATE %s SET client_hash = 0, edge_network = NULL
-        WHERE serve_id >= $1 AND serve_id < $2 AND (client_hash <> 0 OR edge_network IS NOT NULL)'
-      ELSE 'UPDATE %s SET client_hash = 0 WHERE serve_id >= $1 AND serve_id < $2 AND client_hash <> 0'
-    END, own)
-    USING public.first_uuid_at(begins), public.first_uuid_at(begins + length);
-  IF piece = pieces - 1 THEN EXECUTE format('COMMENT ON TABLE %s IS %L', own, 'without clients before ' || (day + 1)::text); END IF;
+        WHERE (client_hash <> 0 OR edge_network IS NOT NULL)'
+      ELSE 'UPDATE %s SET client_hash = 0 WHERE client_hash <> 0'
+    END || ' AND serve_id >= $1 AND serve_id < $2 AND abs(uuid_hash(serve_id) %% $4) < $3', own)
+    USING public.first_uuid_at(begins), public.first_uuid_at(ends), share, shares;
+  IF share = shares THEN
+    EXECUTE format('COMMENT ON INDEX %s IS %L', own_key,
+      'without clients before ' || to_char(ends AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'));
+  END IF;
+  RETURN true;
 END
 $function$;
 

@@ -1,4 +1,4 @@
--- Counts: what batches add to minutes, folded into hours, and those into days.
+-- Counts: what batches add to minutes, folded into hours, and those into days, which go when they are old.
 
 -- Ends a transaction that counts where somebody else has counted: `counted` does not stand where it should.
 CREATE OR REPLACE FUNCTION public.hold_counted(rows_changed bigint) RETURNS void LANGUAGE plpgsql AS $function$
@@ -29,7 +29,7 @@ LANGUAGE sql STABLE AS $function$
   ) AS columns
 $function$;
 
--- All counts of a service, each row of a minute, of an hour, or of a day: whoever reads adds up. And those that are not rolled up
+-- The counts of a service, each row of a minute, of an hour, or of a day: whoever reads adds up. And those that are not rolled up
 -- yet (13_rollups.sql).
 DO $do$
 DECLARE
@@ -54,7 +54,7 @@ BEGIN
       UNION ALL SELECT partition, minute, %3$s FROM %1$I.day_%2$s
     $view$, service, kind, names, arrays, elements);
     EXECUTE format('COMMENT ON VIEW %I.all_%s IS %L', service, kind,
-      'All that is counted, by the minute, of older days by the hour, of still older ones by the day. Add up with sum().');
+      'What is counted, by the minute, of older days by the hour, then by the day, until these go. Add up with sum().');
     -- The upper bound, below which all are, has the planner expect few, and go by the index.
     EXECUTE format($view$
       CREATE OR REPLACE VIEW %1$I.unrolled_%2$s AS
@@ -161,5 +161,33 @@ BEGIN
     INSERT INTO %2$s (minute, partition, %3$s, %4$s) SELECT $1, $3, %3$s, %5$s FROM %6$s GROUP BY %3$s
   $sql$, source, target, columns.keys, columns.sums, columns.added, rows, condition) USING first, later, partition_number;
   RETURN first;
+END
+$function$;
+
+-- Drops of a service the table of the oldest month (UTC) of counts of days that is over before `oldest`; of days that have no table
+-- of their month, the rows of one day. Only what is sealed goes, which no comparison reads, and only months of which everything is
+-- folded, and so rolled up: of what is left no day lacks a part. Says whether there may be more.
+CREATE OR REPLACE FUNCTION public.drop_counts(service text, oldest timestamptz) RETURNS boolean LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $function$
+DECLARE
+  days regclass := format('%I.day_%s', service, public.count_kind(service));
+  other regclass := format('%I.day_%s_other', service, public.count_kind(service));
+  before timestamptz;
+  part regclass;
+  day timestamptz;
+BEGIN
+  PERFORM public.hold_service(service);
+  IF NOT pg_try_advisory_xact_lock(hashtext('keep_count_tables'), days::oid::int) THEN RETURN false; END IF;
+  EXECUTE format($sql$
+    SELECT date_trunc('month', least($1, (SELECT open_from FROM sealed.head), (SELECT min(minute) FROM %1$I.minute_%2$s),
+      (SELECT min(minute) FROM %1$I.packed_%2$s), (SELECT min(minute) FROM %1$I.hour_%2$s)), 'UTC')
+  $sql$, service, public.count_kind(service)) INTO before USING oldest;
+  EXECUTE format('SELECT tableoid, minute FROM %s WHERE minute < $1 ORDER BY minute LIMIT 1', days) INTO part, day USING before;
+  IF part = other THEN
+    EXECUTE format('DELETE FROM %s WHERE minute = $1', other) USING day;
+  ELSIF part IS NOT NULL THEN
+    EXECUTE format('DROP TABLE %s', part);
+  END IF;
+  RETURN part IS NOT NULL;
 END
 $function$;

@@ -139,7 +139,8 @@ END
 $function$;
 
 -- Rolls up by the hour what is by the minute before `hours_before`, and by the day one day of what is by the hour before
--- `days_before`. Says whether there may be more.
+-- `days_before`: both are named so that their own indexes (0063_day_count_tables) find them, and nothing is read of what is
+-- folded. Says whether there may be more.
 CREATE OR REPLACE FUNCTION public.fold_rollups(service text, hours_before timestamptz, days_before timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $function$
 DECLARE
@@ -152,14 +153,15 @@ BEGIN
   SELECT * INTO columns FROM public.count_columns(rollup);
   EXECUTE format($sql$
     WITH folded AS (
-      DELETE FROM %1$s WHERE dimension = 'minute' AND hour < $1 AND value <> public.minute_text(hour) RETURNING *
+      DELETE FROM %1$s WHERE dimension = 'minute' AND hour < $1 AND right(value, 7) <> ':00:00Z' RETURNING *
     )
     INSERT INTO %1$s AS known (hour, dimension, value, %2$s, %3$s)
     SELECT hour, dimension, public.minute_text(hour), %2$s, %4$s FROM folded GROUP BY hour, dimension, %2$s
     ON CONFLICT (dimension, hour, value, %2$s) DO UPDATE SET %5$s
   $sql$, rollup, columns.keys, columns.sums, columns.added, columns.merged) USING hours_before;
   EXECUTE format($sql$
-    SELECT hour FROM %s WHERE dimension = 'all' AND hour < $1 AND hour <> date_trunc('day', hour, 'UTC') ORDER BY hour LIMIT 1
+    SELECT hour FROM %s WHERE dimension = 'all' AND hour < $1
+      AND hour AT TIME ZONE 'UTC' <> date_trunc('day', hour AT TIME ZONE 'UTC') ORDER BY hour LIMIT 1
   $sql$, rollup) INTO first USING days_before;
   first := date_trunc('day', first, 'UTC');
   EXECUTE format($sql$
@@ -176,7 +178,8 @@ END
 $function$;
 
 -- Makes a service's rollups anew, of all its counts, a day at a time: of a database that has none yet, or that was copied by its
--- rows into another server, whose transactions have other numbers. Nobody counts, rolls up or folds meanwhile.
+-- rows into another server, whose transactions have other numbers. Rollups of days whose counts are dropped stay as they are.
+-- Nobody counts, rolls up or folds meanwhile.
 CREATE OR REPLACE FUNCTION public.rebuild_rollups(service text) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off SET work_mem = '32MB' AS $function$
 DECLARE
@@ -189,7 +192,6 @@ DECLARE
   next_day timestamptz := '-infinity';
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('roll_up_counts'), hashtext(service));
-  EXECUTE format('DELETE FROM %s', public.rollup_of(service));
   FOREACH counts IN ARRAY ARRAY['minute_', 'packed_', 'hour_', 'day_'] LOOP
     counts := format('%I.%I', service, counts || kind);
     beginnings := concat_ws(' UNION ALL ', beginnings, format('SELECT min(minute) FROM %s WHERE minute >= $1', counts));
@@ -201,11 +203,13 @@ BEGIN
     END IF;
   END LOOP;
   counts := format('SELECT * FROM %I.all_%s WHERE minute >= $1 AND minute < $2', service, kind);
-  LOOP
-    EXECUTE format('SELECT min(minute) FROM (%s) AS beginnings (minute)', beginnings) INTO day USING next_day;
-    EXIT WHEN day IS NULL;
-    next_day := date_trunc('day', day, 'UTC') + interval '24 hours';
+  beginnings := format('SELECT date_trunc(''day'', min(minute), ''UTC'') FROM (%s) AS beginnings (minute)', beginnings);
+  EXECUTE beginnings INTO day USING next_day;
+  EXECUTE format('DELETE FROM %s WHERE hour >= $1', public.rollup_of(service)) USING day;
+  WHILE day IS NOT NULL LOOP
+    next_day := day + interval '24 hours';
     EXECUTE public.query_to_roll_up(service, counts) USING day, next_day;
+    EXECUTE beginnings INTO day USING next_day;
   END LOOP;
   UPDATE pipeline.rollup AS r SET last_transaction = before_all, server = public.server_identifier(), rolled_up_at = now()
   WHERE r.service = rebuild_rollups.service;

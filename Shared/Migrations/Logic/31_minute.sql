@@ -97,8 +97,8 @@ COMMENT ON COLUMN reporting.by_dimension.dimension IS
 COMMENT ON COLUMN reporting.by_dimension.value IS
   'Of the dimension, as in reporting.minute; empty for all.';
 COMMENT ON VIEW reporting.minute IS
-  'All that is counted, per minute, of older days per hour, then per day; each row counts one kind of thing. Add up with '
-  'sum().';
+  'What is counted, per minute, of older days per hour, then per day, until these go (HANDBILL_DAY_DAYS); each row counts one '
+  'kind of thing. Add up with sum().';
 COMMENT ON COLUMN reporting.minute.partition IS
   'The partition that counted it: which clients it serves; add up over all.';
 COMMENT ON COLUMN reporting.minute.minute IS

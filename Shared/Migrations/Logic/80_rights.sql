@@ -99,8 +99,8 @@ BEGIN
       ('member', 'INSERT, UPDATE (beat), DELETE'), ('terms', 'INSERT, UPDATE (last_day)'),
       ('counted', 'INSERT, UPDATE (batch_number)')) AS writes (written, privileges)
     UNION ALL SELECT role, 'EXECUTE', 'FUNCTION ' || works FROM service, unnest(ARRAY['public.keep_days',
-      'public.drop_day', 'public.keep_count_tables', 'public.fold_counts', 'public.roll_up_counts', 'public.fold_rollups',
-      'public.keep_windows', 'public.forget_batches',
+      'public.drop_day', 'public.keep_count_tables', 'public.fold_counts', 'public.drop_counts', 'public.roll_up_counts',
+      'public.fold_rollups', 'public.keep_windows', 'public.forget_batches',
       'public.forget_allotments', 'public.forget_terms', 'public.forget_clients', 'public.forget_rejected']) AS works
     -- A service looks up to when days are sealed.
     UNION ALL SELECT role, privileges, object FROM service, (VALUES ('USAGE', 'SCHEMA sealed'), ('SELECT', 'sealed.head'))

@@ -90,6 +90,14 @@ struct PackedDecisionTests {
     for table in tables { try connection.copy(table) }
   }
 
+  /// Takes clients out of all days: of each a 12th after the other.
+  private static let forgetClients = """
+    UPDATE sealed.head SET open_from = date_trunc('day', now(), 'UTC') + interval '2 days';
+    SELECT public.forget_clients(part, since + hour * interval '1 hour', since + (hour + 2) * interval '1 hour', 1, 1)
+    FROM unnest(ARRAY['ad_selection.decision_row', 'ad_selection.decision_pack']::regclass[]) AS parent,
+      public.client_spans(parent, 'infinity'), generate_series(0, 22, 2) AS hour;
+    """
+
   private func count(_ sql: String, _ connection: PostgresConnection) throws -> Int64 {
     try #require(try connection.query("SELECT count(*) FROM \(sql)").first).decode(0)
   }
@@ -193,12 +201,10 @@ struct PackedDecisionTests {
     // Networks go, whether there is a client left or not.
     try connection.executeScript(
       """
-      UPDATE sealed.head SET open_from = date_trunc('day', now(), 'UTC') + interval '2 days';
       UPDATE ad_selection.decision_pack SET client_hashes = array_fill(0::bigint, ARRAY[cardinality(client_hashes)])
         WHERE serve_id = (SELECT min(serve_id::text)::uuid FROM ad_selection.decision_pack);
-      SELECT public.forget_clients(t::regclass, public.day_of('\(packed[0].id)'), hour, 24)
-      FROM generate_series(0, 23) AS hour, unnest(ARRAY['ad_selection.decision_row', 'ad_selection.decision_pack']) AS t;
       """)
+    try connection.executeScript(Self.forgetClients)
     #expect(try count("\(stored) WHERE client_hash <> 0 OR edge_network IS NOT NULL", connection) == 0)
     #expect(try count("\(stored) WHERE edge_flags = 17", connection) == 60)
   }
@@ -280,12 +286,7 @@ struct PackedDecisionTests {
     #expect(try erased.map { try $0.decode(0, PostgresUUID.self) } == [client.decode(1, PostgresUUID.self)])
     #expect(try count("ad_selection.decision WHERE client_hash = \(hash)", database) == 0)
 
-    try database.executeScript(
-      """
-      UPDATE sealed.head SET open_from = date_trunc('day', now(), 'UTC') + interval '2 days';
-      SELECT public.forget_clients('ad_selection.decision_pack', public.day_of(serve_id), hour, 24)
-      FROM ad_selection.decision_pack, generate_series(0, 23) AS hour;
-      """)
+    try database.executeScript(Self.forgetClients)
     #expect(try count("ad_selection.decision WHERE client_hash <> 0", database) == 0)
     #expect(try count("ad_selection.decision", database) == 20)
   }

@@ -22,7 +22,7 @@ struct MonthTests {
     let database = try await TestDatabase.configuration()
     let plan = SimulatedMonth.Plan(
       days: Self.days, batchesPerDay: Self.isSmoke ? 6 : 12, batchAds: Self.isSmoke ? 40 : 60,
-      retention: Retention(eventDays: Self.retentionDays, minuteDays: 2, hourDays: 3))
+      retention: Retention(eventDays: Self.retentionDays, minuteDays: 2, hourDays: 3, dayDays: 3))
     let days = try await onOwnThread {
       try SimulatedMonth(database, plan).run { number, day in
         print(

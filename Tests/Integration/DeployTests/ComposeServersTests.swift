@@ -192,11 +192,16 @@ struct ComposeServersTests {
     ssl.keystore.type=PEM
     ssl.keystore.location=\(broker.secrets)/kafka_admin
     """.write(toFile: admin, atomically: true, encoding: .utf8)
+    let user = broker.secrets + "/user.properties"
+    let content = Data("SCRAM-SHA-512=password=\(password)\n".utf8)
+    try #require(
+      FileManager.default.createFile(atPath: user, contents: content, attributes: [.posixPermissions: 0o600]))
+    defer { try? FileManager.default.removeItem(atPath: user) }
     try await broker.kafka.run(
       "kafka-configs.sh",
       [
-        "--command-config", admin, "--alter", "--entity-type", "users", "--entity-name", name, "--add-config",
-        "SCRAM-SHA-512=[password=\(password)]",
+        "--command-config", admin, "--alter", "--entity-type", "users", "--entity-name", name, "--add-config-file",
+        user,
       ])
   }
 

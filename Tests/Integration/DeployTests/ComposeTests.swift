@@ -70,6 +70,19 @@ struct ComposeTests {
     }
   }
 
+  @Test("What a container says is kept within a bound, a third party's too")
+  func logs() throws {
+    let text = try PackageText.text("deploy/compose.yaml")
+    #expect(text.contains("\nx-logging: &logging { driver: json-file, options: { max-size: 10m, max-file: \"3\" } }\n"))
+    for name in ["always", "program"] {
+      let block = try #require(text.components(separatedBy: ": &\(name)\n").dropFirst().first)
+      #expect(block.split(separator: "\n").prefix { $0.hasPrefix("  ") }.contains("  logging: *logging"), "\(name)")
+    }
+    for service in try ComposeService.all() {
+      #expect(["*always", "*program"].contains(service.value("<<")), "\(service.name)")
+    }
+  }
+
   @Test("The version is that of the programs, and stands nowhere else")
   func version() throws {
     let version = BuildInformation.current.version
@@ -175,13 +188,15 @@ struct ComposeTests {
     #expect(try PackageText.text("deploy/secrets").contains(".secrets"))
   }
 
-  @Test("Prometheus asks every service where compose.yaml runs it")
+  @Test("Prometheus asks every instance of a service where compose.yaml runs it, and an alert misses the last one")
   func targets() throws {
     let scraped = try PackageText.text("deploy/prometheus/prometheus.yml")
+    let alerts = try PackageText.text("deploy/prometheus/alerts.yml")
     for service in try ComposeService.all() where service.settings.contains("HANDBILL_ADMIN_ADDRESS") {
-      let job = "job_name: \(service.program ?? "")\n"
-      let target = "    static_configs:\n      - targets: [\"\(service.name):9400\"]\n"
-      #expect(scraped.contains(job + target), "\(service.name)")
+      let program = try #require(service.program)
+      let target = "      - { names: [\(service.name)], type: A, port: 9400, refresh_interval: 5s }\n"
+      #expect(scraped.contains("job_name: \(program)\n    dns_sd_configs:\n" + target), "\(service.name)")
+      #expect(alerts.contains("or absent(up{job=\"\(program)\"})\n"), "\(service.name)")
     }
   }
 

@@ -131,6 +131,44 @@ struct GrafanaTests {
     }
   }
 
+  @Test("The largest tables are told without a look at each one's files, those of all days as one, of every schema")
+  func largestTables() async throws {
+    let url = try await SharedPostgres.database(copyOf: TestDatabase.bare)
+    let panel = try #require(Dashboard.all().flatMap(\.targets).first { $0.panel.hasSuffix("/ Largest tables") })
+    let sql = try #require(panel.target.rawSql).replacing(" LIMIT 20", with: "")
+    #expect(!sql.contains("_size("))
+    try await onOwnThread {
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      try connection.executeScript(Self.counts + "ANALYZE ad_selection.minute_count;")
+      let schemas: String? = try connection.query(
+        "SELECT string_agg(DISTINCT schema, ' ' ORDER BY schema) FROM (\(sql)) AS t"
+      ).first?.decode(0)
+      let own: String? = try connection.query(
+        """
+        SELECT string_agg(DISTINCT table_schema, ' ' ORDER BY table_schema) FROM information_schema.tables
+        WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')
+        """
+      ).first?.decode(0)
+      #expect(own?.contains("sealed") == true && schemas == own)
+      let days: Int64? = try connection.query(
+        """
+        SELECT count(*) FROM (\(sql)) AS t JOIN pg_namespace n ON n.nspname = t.schema
+        JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t.table JOIN pg_inherits h ON h.inhrelid = c.oid
+        """
+      ).first?.decode(0)
+      #expect(days == 0)
+      let isWhole: Bool? = try connection.query(
+        """
+        SELECT t.bytes = sum(pg_relation_size(p.relid) + pg_indexes_size(p.relid))
+        FROM (\(sql)) AS t CROSS JOIN pg_partition_tree('ad_selection.minute_count') p
+        WHERE t.schema = 'ad_selection' AND t.table = 'minute_count' GROUP BY t.bytes
+        """
+      ).first?.decode(0)
+      #expect(isWhole == true)
+    }
+  }
+
   @Test("The reading role can write nothing, and see nothing but reports")
   func reading() async throws {
     let url = try await SharedPostgres.database(copyOf: TestDatabase.bare)

@@ -51,5 +51,7 @@ enum PromQL {
     return Set(words.filter { $0.contains("_") && !functions.contains($0) || $0 == "up" })
   }
 
-  private static let functions: Set = ["histogram_quantile", "count_values", "label_replace", "group_left"]
+  private static let functions: Set = [
+    "histogram_quantile", "max_over_time", "count_values", "label_replace", "group_left",
+  ]
 }

@@ -1,5 +1,6 @@
 import AdCore
 import Postgres
+import Runtime
 import TestServices
 import Testing
 
@@ -43,6 +44,20 @@ struct DayTableTests {
 
   private func seal(until day: String) throws {
     try connection.executeScript("UPDATE sealed.head SET open_from = '\(day)Z'")
+  }
+
+  @Test("nothing is dropped while our clock and the database's differ by more than an hour")
+  func clock() throws {
+    let theirs = Timestamp(try connection.query("SELECT now()")[0].decode(0, PostgresTimestamp.self))
+    let limit = DayTables.clockErrorMilliseconds
+    for away in [0, limit - 60_000, 60_000 - limit] {
+      try days.checkClock(connection, now: theirs.advanced(byMilliseconds: away))
+    }
+    for away in [limit + 60_000, -limit - 60_000] {
+      #expect(throws: PostgresError.self) {
+        try days.checkClock(connection, now: theirs.advanced(byMilliseconds: away))
+      }
+    }
   }
 
   @Test("a day beyond retention stays until it is sealed, and it is told how many do")
@@ -109,24 +124,6 @@ struct DayTableTests {
     try seal(until: "2030-01-10")
     #expect(try days.drop(connection, now: day(15)) == [Self.table: 0])
     #expect(try tables().first == "20300110")
-  }
-
-  @Test("A8: a table of several days notes before which of them its rows say of no client")
-  func widthAndClients() throws {
-    let table = "ad_selection.decision_row"
-    try connection.executeScript("SELECT public.keep_days('\(table)', '2031-01-05', 0, 9, 0, 31)")
-    try seal(until: "2031-01-08")
-    let ask = "SELECT public.day_with_clients('\(table)', '2031-01-07')::text"
-    var found: [String?] = []
-    _ = try connection.query(
-      "DO $do$ DECLARE part regclass; BEGIN FOR part IN SELECT d.part FROM public.day_tables('\(table)') d WHERE first < "
-        + "'2031-01-05' LOOP EXECUTE format('DROP TABLE %s', part); END LOOP; END $do$")
-    for day in ["2031-01-05", "2031-01-06"] {
-      found.append(try connection.query(ask)[0].decode(0))
-      for hour in 0..<24 { _ = try connection.query("SELECT public.forget_clients('\(table)', '\(day)', \(hour), 24)") }
-    }
-    #expect(found == ["2031-01-05", "2031-01-06"])
-    #expect(try connection.query(ask)[0].decode(0, String?.self) == nil, "the others are not so old")
   }
 
   @Test("a service makes tables by the way that is given for it")

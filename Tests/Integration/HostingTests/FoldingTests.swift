@@ -1,16 +1,18 @@
 import AdCore
+import Migrations
 import Postgres
 import TestServices
 import Testing
 
 @testable import PipelineHost
 
-/// Counts of minutes become counts of hours, and those of days: nothing that anybody adds up changes by it.
+/// Counts of minutes become counts of hours, and those of days: nothing that anybody adds up changes by it. Days go when they
+/// are old, and what they are rolled up to stays.
 @Suite("Folding counts")
 struct FoldingTests {
   /// Noon of a day from whose point of view the rows below are old.
   private static let now = Timestamp(milliseconds: 1_893_456_000_000 + 12 * 3_600_000)  // 2030-01-01T12:00Z
-  private static let retention = Retention(minuteDays: 7, hourDays: 30)
+  private static let retention = Retention(minuteDays: 7, hourDays: 30, dayDays: 30)
 
   private func database() async throws -> PostgresConnection {
     let connection = try PostgresConnection(try await TestDatabase.configuration())
@@ -18,15 +20,17 @@ struct FoldingTests {
     return connection
   }
 
-  private func fold(_ connection: PostgresConnection, _ schemas: [(String, String)] = CountedTraffic.schemas) throws {
+  private func fold(
+    _ connection: PostgresConnection, _ schemas: [(String, String)] = CountedTraffic.schemas, now: Timestamp = Self.now
+  ) throws {
     for (schema, kind) in schemas {
       let tables = CountTables(schema, kind, retention: Self.retention)
-      try tables.maintain(connection, now: Self.now)
+      try tables.maintain(connection, now: now)
       try tables.rollUp(connection, fewest: 1)
-      try tables.foldRollups(connection, now: Self.now)
-      try tables.fold(connection, now: Self.now)
+      try tables.foldRollups(connection, now: now)
+      try tables.fold(connection, now: now)
       // What is folded by now has tables without rows.
-      try tables.maintain(connection, now: Self.now)
+      try tables.maintain(connection, now: now)
     }
   }
 
@@ -173,5 +177,100 @@ struct FoldingTests {
     try kept.fold(connection, now: Self.now)
     try reader.commit()
     try kept.maintain(connection, now: Self.now)
+  }
+
+  private func seal(_ connection: PostgresConnection, until: String) throws {
+    try connection.execute(sql: "UPDATE sealed.head SET open_from = '\(until)'")
+  }
+
+  /// Views that read counts with all their dimensions.
+  private static let allDimensions = ["minute", "invalid_minute", "traffic_quality_minute"]
+  /// What is counted of the month that is over by more than the retention.
+  private static let november = CountedTraffic.schemas.map {
+    "(SELECT count(*) FROM \($0.0).all_\($0.1) WHERE minute < '2029-12-01Z')"
+  }.joined(separator: " + ")
+
+  @Test("M6, B7: a month beyond retention goes once it is sealed and folded; rollups, months and younger days stay")
+  func dropped() async throws {
+    let connection = try await database()
+    // Of that month one service has a table; of the others its days lie in that of whatever has none.
+    try fold(connection, [("billing", "revenue")], now: Self.now.advanced(byMilliseconds: -5 * 86_400_000))
+    let table = "SELECT count(*) FROM pg_class WHERE relname = 'day_revenue_20291101'"
+    try fold(connection)
+    #expect(try number(connection, table) == 1)
+    let counted = try number(connection, Self.november)
+    #expect(counted > 100, "nothing is sealed")
+    try seal(connection, until: "2029-11-30Z")
+    try fold(connection)
+    #expect(try number(connection, Self.november) == counted, "its last day is not sealed")
+
+    try seal(connection, until: "2029-12-15Z")
+    let before = try reports(connection)
+    let drop = "SELECT public.drop_counts('billing', '2029-12-02Z')"
+    func isHeldUp(byRowsOf finer: String) throws -> Bool {
+      try connection.begin()
+      try connection.execute(
+        sql: "INSERT INTO \(finer) SELECT * FROM billing.day_revenue WHERE minute < '2029-12-01Z' LIMIT 1")
+      let mayBeMore: Bool? = try connection.query(drop).first?.decode(0)
+      let stays = try number(connection, table) == 1
+      try connection.rollback()
+      return mayBeMore == false && stays
+    }
+    #expect(try isHeldUp(byRowsOf: "billing.minute_revenue"), "it is not rolled up")
+    #expect(try isHeldUp(byRowsOf: "billing.hour_revenue"), "it is not folded")
+    #expect(try !isHeldUp(byRowsOf: "billing.day_revenue"))
+    try fold(connection)
+    #expect(try number(connection, Self.november) == 0)
+    #expect(try number(connection, table) == 0)
+    for (schema, kind) in CountedTraffic.schemas {
+      #expect(try number(connection, "SELECT count(DISTINCT minute) FROM \(schema).day_\(kind)") == 1)
+    }
+    let after = try reports(connection)
+    for (view, rows) in after {
+      let had = before[view] ?? []
+      let younger = Self.allDimensions.contains(view) ? had.filter { !$0.contains("\"2029-11-") } : had
+      #expect(rows == younger, "reporting.\(view)")
+    }
+    for view in Self.allDimensions { #expect(after[view]?.isEmpty == false && after[view] != before[view]) }
+
+    // Rollups are made anew of what there is, and older ones stay.
+    try connection.executeScript(
+      """
+      UPDATE pipeline.rollup SET server = server + 1;
+      DELETE FROM billing.rollup_revenue WHERE dimension = 'app' AND hour >= '2029-12-01Z'
+      """)
+    #expect(try reports(connection) != after)
+    _ = try MigrationRunner().up(connection)
+    for (view, rows) in try reports(connection) { #expect(rows == after[view], "reporting.\(view), made anew") }
+  }
+
+  @Test("folding rollups reads what is not folded, whatever else there is")
+  func cost() async throws {
+    let connection = try PostgresConnection(try await TestDatabase.configuration())
+    // Years of days, and an hour to fold and two of one day.
+    try connection.executeScript(
+      """
+      INSERT INTO click_tracking.rollup_count (hour, dimension, value, kind, verdict, is_test, events)
+      SELECT day, dimension, CASE dimension WHEN 'minute' THEN public.minute_text(day) ELSE '' END, 1, verdict, false, 1
+      FROM generate_series('2024-01-01Z'::timestamptz, '2029-11-01Z', interval '1 day') AS day,
+        unnest(ARRAY['minute', 'all', 'app']) AS dimension, generate_series(1, 5) AS verdict;
+      INSERT INTO click_tracking.rollup_count (hour, dimension, value, kind, verdict, is_test, events)
+      SELECT hour, dimension, value, 1, 1, false, 1 FROM unnest(ARRAY['2029-11-02 07:00Z', '2029-11-02 08:00Z',
+          '2029-12-10 05:00Z']::timestamptz[]) AS hour, LATERAL (
+        VALUES ('all', ''), ('minute', public.minute_text(hour)), ('minute', public.minute_text(hour + interval '7 minutes'))
+      ) AS counted (dimension, value)
+      """)
+    let read = """
+      SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0) FROM pg_stat_xact_user_tables
+      WHERE schemaname = 'click_tracking' AND relname = 'rollup_count'
+      """
+    try connection.begin()
+    let before = try number(connection, read)
+    try CountTables("click_tracking", retention: Self.retention).foldRollups(connection, now: Self.now)
+    #expect(try number(connection, read) - before < 50)
+    try connection.commit()
+    let folded = "SELECT sum(events) FROM click_tracking.rollup_count WHERE dimension = 'minute' AND value ="
+    #expect(try number(connection, "\(folded) '2029-11-02T00:00:00Z'") == 4)
+    #expect(try number(connection, "\(folded) '2029-12-10T05:00:00Z'") == 2)
   }
 }

@@ -34,7 +34,7 @@ struct SealingTests {
       try self.init(try await SharedPostgres.database(copyOf: sealed ? Self.sealed : Self.open))
     }
 
-    private init(_ url: String) throws {
+    init(_ url: String) throws {
       pool = PostgresPool(try PostgresConfiguration(url, applicationName: "test"), size: 4)
     }
 

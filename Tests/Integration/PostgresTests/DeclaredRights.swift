@@ -149,7 +149,8 @@ struct DeclaredRights {
   /// Functions that work in the owner's name, each with those who may call it.
   static let functions: [String: Set<DatabaseUser>] = [
     "public.keep_days": Set(services), "public.drop_day": Set(services), "public.keep_count_tables": Set(services),
-    "public.fold_counts": Set(services), "public.roll_up_counts": Set(services), "public.fold_rollups": Set(services),
+    "public.fold_counts": Set(services), "public.drop_counts": Set(services),
+    "public.roll_up_counts": Set(services), "public.fold_rollups": Set(services),
     "public.keep_windows": Set(services), "public.forget_batches": Set(services),
     "public.forget_allotments": Set(services), "public.forget_terms": Set(services),
     "billing.settle": [.billing], "billing.refuse_unsealed_removal": [], "billing.forget_journals": [.billing],

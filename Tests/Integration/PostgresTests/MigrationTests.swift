@@ -52,15 +52,15 @@ struct MigrationTests {
     }
   }
 
-  @Test("a migration that fails is rolled back whole, and the connection is usable")
+  @Test("where a migration fails all of them are rolled back, and the connection is usable")
   func failing() async throws {
     let connection = try await TestServer.connect()
     let broken = Migration(version: 2, name: "broken", sql: "CREATE TABLE half (); SELECT 1 / 0")
     let error = #expect(throws: MigrationError.self) { try MigrationRunner([first, broken]).up(connection) }
     #expect(error?.description.contains("migration 2 (broken) failed") == true)
     let tables = try connection.query("SELECT relname::text FROM pg_class WHERE relname IN ('one', 'half')")
-    #expect(try tables.map { row in try row.decode(0, String.self) } == ["one"])
-    #expect(try MigrationRunner([first, second]).up(connection) == [2])
+    #expect(tables.isEmpty)
+    #expect(try MigrationRunner([first, second]).up(connection) == [1, 2])
   }
 
   @Test("functions and views are made again by every run, in the order of their files' names")
@@ -89,7 +89,7 @@ struct MigrationTests {
     #expect(try connection.query("SELECT one()").map { row in try row.decode(0, Int32.self) } == [2])
   }
 
-  @Test("a step and the functions that belong to it are made together or not at all")
+  @Test("steps and the functions that belong to them are made together or not at all")
   func brokenLogic() async throws {
     let connection = try await TestServer.connect()
     let broken = Logic.File(name: "10_broken.sql", sql: "SELECT 1 / 0")
@@ -97,7 +97,92 @@ struct MigrationTests {
     let error = #expect(throws: MigrationError.self) { try runner.up(connection) }
     #expect(error?.description.contains("10_broken.sql failed") == true)
     let tables = try connection.query("SELECT relname::text FROM pg_class WHERE relname IN ('one', 'two')")
-    #expect(try tables.map { row in try row.decode(0, String.self) } == ["one"])
+    #expect(tables.isEmpty)
+  }
+
+  /// A database with a function that the next release drops in one step, and a table that it changes in another, which
+  /// somebody uses.
+  private struct UsedTable {
+    let runner: MigrationRunner
+    let owner: PostgresConnection
+    let user: PostgresConnection
+    let onlooker: PostgresConnection
+
+    init(_ first: Migration) async throws {
+      let configuration = try await TestServer.database()
+      owner = try PostgresConnection(configuration)
+      user = try PostgresConnection(configuration)
+      onlooker = try PostgresConnection(configuration)
+      // Where the table is locked this fails, and waits for nobody.
+      try onlooker.executeScript("SET lock_timeout = '1s'")
+      let old = Logic.File(name: "10_one.sql", sql: "CREATE OR REPLACE FUNCTION one() RETURNS int RETURN 1")
+      #expect(try MigrationRunner([first], logic: Logic([old])).up(owner) == [1])
+      let new = Logic.File(name: "10_one.sql", sql: "CREATE OR REPLACE FUNCTION one(more int) RETURNS int RETURN more")
+      runner = try MigrationRunner(
+        [
+          first, Migration(version: 2, name: "drop", sql: "DROP FUNCTION one(); CREATE TABLE two ()"),
+          Migration(version: 3, name: "widen", sql: "ALTER TABLE one ADD COLUMN more integer"),
+        ], logic: Logic([new]), lockMilliseconds: 100)
+      try user.begin()
+      _ = try user.query("SELECT FROM one")
+    }
+
+    /// Columns, functions and history, as somebody else sees them.
+    func contents() throws -> [String] {
+      let rows = try onlooker.query(
+        """
+        SELECT format('%s.%s', attrelid::regclass, attname) FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
+        WHERE relnamespace = 'public'::regnamespace AND attnum > 0
+        UNION ALL SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+        UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+        UNION ALL SELECT format('%s %s', version, name) FROM public.schema_migration
+        UNION ALL SELECT checksum::text FROM public.schema_logic
+        UNION ALL SELECT id::text FROM one ORDER BY 1
+        """)
+      return try rows.map { row in try row.decode(0, String.self) }
+    }
+  }
+
+  @Test("a table that somebody uses is waited for: until then nothing of any step is there or locked, then all of it")
+  func busy() async throws {
+    let table = try await UsedTable(first)
+    let before = try table.contents()
+    var seen: [[String]?] = []
+    let applied = try table.runner.up(table.owner, tries: 4) { number, _ in
+      seen.append(try? table.contents())
+      if number == 3 { try? table.user.rollback() }
+    }
+    #expect(applied == [2, 3])
+    #expect(seen == [before, before])
+    try table.runner.check(table.onlooker)
+    let rows = try table.onlooker.query("SELECT one(5), count(more) FROM one, two")
+    #expect(try rows.map { row in try row.decode(0, Int32.self) } == [5])
+  }
+
+  @Test("where a table stays in use nothing is changed, and the error says of which step it is")
+  func busyForGood() async throws {
+    let table = try await UsedTable(first)
+    let before = try table.contents()
+    var numbers: [Int] = []
+    let error = #expect(throws: MigrationError.self) {
+      try table.runner.up(table.owner, tries: 3) { number, _ in numbers.append(number) }
+    }
+    #expect(numbers == [2, 3])
+    #expect(error?.description.contains("migration 3 (widen) failed, and all is rolled back: PostgreSQL 55P03") == true)
+    #expect(error?.description.contains("somebody uses what it changes") == true)
+    #expect(try table.contents() == before)
+    // The one who migrates has let the others in, too.
+    try table.user.commit()
+    #expect(try table.runner.up(table.owner) == [2, 3])
+  }
+
+  @Test("how long a file lets locks be waited for is said for itself alone")
+  func lockLimits() async throws {
+    let connection = try await TestServer.connect()
+    let short = Logic.File(name: "10_short.sql", sql: "SET LOCAL lock_timeout = '50ms'")
+    let usual = Logic.File(
+      name: "20_usual.sql", sql: "DO $$ BEGIN ASSERT current_setting('lock_timeout') = '2s'; END $$")
+    #expect(try MigrationRunner([first], logic: Logic([short, usual])).up(connection) == [1])
   }
 
   @Test("of two that migrate at once, one does it and the other finds it done")

@@ -176,11 +176,12 @@ struct RightsTests {
         "SELECT public.drop_day('\(schema).\(rows[service] ?? "")', current_date + 9)",
         "SELECT public.keep_count_tables('\(schema).\(minutes)', 'day', now(), now())",
         "SELECT public.fold_counts('\(schema).\(minutes)', '\(schema).\(hours)', 'hour', 'epoch', now())",
+        "SELECT public.drop_counts('\(schema)', now())",
         "SELECT public.keep_windows('\(schema)', 0, '{HANDBILL_LATE_ARRIVAL}', '{1}')",
         "SELECT public.forget_batches('\(schema)', now(), 10)", "SELECT public.forget_allotments('\(schema)', 10)",
         "SELECT public.forget_terms('\(schema)')",
         "SELECT public.forget_rejected('\(schema)', now(), now(), 10)",
-        "SELECT public.forget_clients('\(schema).\(rows[service] ?? "")', current_date, 0, 24)",
+        "SELECT public.forget_clients('\(schema).\(rows[service] ?? "")', now(), now(), 1, 1)",
       ] {
         #expect(try may(sql, connection) == (service == user), "\(user.rawValue): \(sql)")
       }
@@ -193,7 +194,7 @@ struct RightsTests {
       "SELECT public.forget_batches('pg_temp', now(), 10)", "SELECT public.forget_batches(NULL, now(), 10)",
       "SELECT public.forget_allotments('pg_temp', 10)", "SELECT public.forget_allotments(NULL, 10)",
       "SELECT public.keep_days('pg_temp.batch', current_date, 2, 3, 90)",
-      "SELECT public.forget_clients('pg_temp.batch', current_date, 0, 24)",
+      "SELECT public.forget_clients('pg_temp.batch', now(), now(), 1, 1)",
     ] {
       #expect(throws: PostgresError.self, "\(sql)") { try connection.query(sql) }
     }
