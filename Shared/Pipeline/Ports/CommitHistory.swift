@@ -66,9 +66,12 @@ package struct CommitHistory: Hashable, Sendable {
     return "timeline \(told.timeline) has ended, and somebody still writes in it: another database is in use as well"
   }
 
-  /// From which sequence on nothing is consumed that came with this mark; nil where there is no such end. What somebody wrote in
-  /// a timeline that had ended stays in the log, beside what the next one gave the same sequences.
-  func end(of mark: InputMark) -> Int64? {
+  func standing(of mark: InputMark) -> TimelineStanding {
+    TimelineStanding(isCurrent: mark.told.timeline == current, end: end(of: mark))
+  }
+
+  /// What somebody wrote in a timeline that had ended stays in the log, beside what the next one gave the same sequences.
+  private func end(of mark: InputMark) -> Int64? {
     let timeline = mark.told.timeline
     guard timeline != current else { return nil }
     if ends.indices.contains(mark.input), let end = ends[mark.input][timeline] { return end }
@@ -76,6 +79,13 @@ package struct CommitHistory: Hashable, Sendable {
     guard !timelines.contains(timeline), lostSequences.indices.contains(mark.input) else { return nil }
     return lostSequences[mark.input].first?.lowerBound
   }
+}
+
+/// What the timeline that a record came with is to the one in force.
+package struct TimelineStanding: Hashable, Sendable {
+  var isCurrent: Bool
+  /// From which sequence on nothing of it is consumed; nil where there is no such end.
+  var end: Int64?
 }
 
 /// What is known of whoever writes an input: that is committed before it is told.

@@ -14,16 +14,16 @@ struct BatchDraft<Event: Sendable> {
   private var admittedIndices: [Int]?
   /// One for each record.
   private(set) var outcomes: [Outcome]
-  /// Of each of the batch's marks: from which sequence on nothing is consumed that came with it.
-  private let ends: [Int64?]
+  /// Of each of the batch's marks.
+  private let standings: [TimelineStanding]
 
   /// Before the first record: everything is as the last batch left it.
   init(
     heads: ArraySlice<RecordHead>, positions: [InputPosition], gates: [SequenceGate], lastArrivals: [Timestamp?],
-    ends: [Int64?]
+    standings: [TimelineStanding]
   ) {
     self.heads = heads
-    self.ends = ends
+    self.standings = standings
     self.positions = positions
     self.gates = gates
     self.lastArrivals = lastArrivals
@@ -67,13 +67,17 @@ struct BatchDraft<Event: Sendable> {
     }
   }
 
-  /// Whether it was written in a timeline that had ended by then.
+  /// Whether it was written in a timeline that had ended by then; or tells, in one that has ended since, of sequences that were
+  /// gone: a database that went back may have them again, and whoever writes from it tells anew of what it lacks.
   private func isBeyondEnd(_ head: RecordHead) -> Bool {
-    guard head.mark > 0, let end = ends[Int(head.mark) - 1] else { return false }
+    guard head.mark > 0 else { return false }
+    let standing = standings[Int(head.mark) - 1]
+    func isBeyond(_ sequence: Int64) -> Bool { standing.end.map { sequence >= $0 } ?? false }
     return switch head.sequence {
     case .unnumbered: false
-    case .number(let sequence): sequence >= end
-    case .watermark(let watermark): watermark.sequence >= end
+    case .number(let sequence): isBeyond(sequence)
+    case .watermark(let watermark):
+      isBeyond(watermark.sequence) || !standing.isCurrent && watermark.firstLostSequence > 0
     }
   }
 

@@ -134,7 +134,7 @@ extension PartitionPipeline {
   ) throws(PipelineError) -> BatchDraft<Service.Event> {
     var draft = BatchDraft<Service.Event>(
       heads: batch.heads[records.indices], positions: inputs, gates: gates, lastArrivals: lastArrivals,
-      ends: batch.marks.map(history.end))
+      standings: batch.marks.map(history.standing))
     for head in draft.heads {
       guard head.identity.offset >= draft.positions[head.input].nextOffset else {
         throw .invariantBroken(
