@@ -27,7 +27,8 @@ package struct Outcome: RawRepresentable, Hashable, Sendable {
   package static let impossible = Outcome(rawValue: 8)
   /// Beyond one of its app's caps (B8): a person releases or voids it (billing).
   package static let held = Outcome(rawValue: 9)
-  /// Its sequence belongs to commits that the database has lost: what it tells is decided anew.
+  /// Its sequence belongs to commits that the database has lost: what it tells is decided anew. Or it says, in a timeline that
+  /// has ended, that sequences are gone.
   package static let lost = Outcome(rawValue: 10)
   /// The request came after its deadline: no auction.
   package static let pastDeadline = Outcome(rawValue: 48)
