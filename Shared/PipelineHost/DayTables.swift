@@ -88,11 +88,16 @@ package struct DayTables: Sendable {
         do throws(PostgresError) {
           let connection = try connect(database)
           defer { connection.close() }
-          try makeDays(connection, now: clock.now)
-          note(context)
-          try checkClock(connection, now: clock.now)
+          do throws(PostgresError) { try checkClock(connection, now: clock.now) } catch {
+            // To make tables takes nothing away.
+            try makeDays(connection, now: clock.now)
+            note(context)
+            throw error
+          }
           try work(connection, now: clock.now) {
             _ = stop.wait(milliseconds: Self.dropPauseMilliseconds)
+          } made: {
+            note(context)
           } tell: {
             tell($0, context)
           }
@@ -134,16 +139,21 @@ package struct DayTables: Sendable {
   ///
   /// - Parameters:
   ///   - rest: see ``drop(_:now:rest:)``.
+  ///   - made: called once there are the tables of the next days.
   ///   - tell: hears by table how many days beyond retention stay because they are not sealed.
   func work(
-    _ connection: PostgresConnection, now: Timestamp, rest: () -> Void = {}, tell: ([String: Int]) -> Void
+    _ connection: PostgresConnection, now: Timestamp, rest: () -> Void = {}, made: () -> Void = {},
+    tell: ([String: Int]) -> Void
   ) throws(PostgresError) {
     var failures: [PostgresError] = []
     // Where one thing cannot be done, all else is.
     func attempt(_ step: () throws(PostgresError) -> Void) {
       do throws(PostgresError) { try step() } catch { failures.append(error) }
     }
-    attempt { () throws(PostgresError) in try makeDays(connection, now: now) }
+    attempt { () throws(PostgresError) in
+      try makeDays(connection, now: now)
+      made()
+    }
     attempt { () throws(PostgresError) in try counts.maintain(connection, now: now) }
     attempt { () throws(PostgresError) in tell(try drop(connection, now: now, rest: rest)) }
     // What is not rolled up is not folded.

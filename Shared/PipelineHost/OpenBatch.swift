@@ -46,7 +46,8 @@ enum ReaderLimits {
   static let pollBytesMaximum = 256 << 10
   static let pollMilliseconds: Int64 = 100
   static let commitMilliseconds: Int64 = 1_000
-  /// The most between two batches of watermarks alone: so much later the figures of a quiet network are final.
+  /// The most between two batches of watermarks alone. The figures of a quiet network are final so much later, and once more
+  /// for each service that reads those of another.
   static let quietMillisecondsMaximum: Int64 = 32_000
   /// How long workers may take at the end to finish what they have.
   static let finishMilliseconds = 20_000
